@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Guest memory. Steering bytes are copied with mlx5_dma_read/write, each once
+ * per operation; payload goes range to range with mlx5_dma_copy. A failed
+ * access is refused by the caller and counted here.
+ */
+#ifndef MLX5_BUS_DMA_H
+#define MLX5_BUS_DMA_H
+
+#include "bus/func.h"
+
+/** Return: false if any byte is not guest RAM or bus mastering is off. */
+bool mlx5_dma_read(Mlx5Func *func, uint64_t addr, void *buf, size_t len);
+bool mlx5_dma_write(Mlx5Func *func, uint64_t addr, const void *buf, size_t len);
+
+/** Copy guest memory to guest memory, in one copy. */
+bool mlx5_dma_copy(Mlx5Func *dst_func, uint64_t dst, Mlx5Func *src_func,
+                   uint64_t src, uint64_t len);
+
+/** Read one 32-bit or 64-bit big-endian number. */
+bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value);
+bool mlx5_dma_read_be64(Mlx5Func *func, uint64_t addr, uint64_t *value);
+
+/** Do @a .. @a + @len and the address space agree (no wrap)? */
+static inline bool mlx5_range_ok(uint64_t a, uint64_t len)
+{
+    return len == 0 || a + (len - 1) >= a;
+}
+
+/** Is [@a, @a + @len) inside [@start, @start + @size)? Cannot wrap. */
+static inline bool mlx5_range_inside(uint64_t a, uint64_t len, uint64_t start,
+                                     uint64_t size)
+{
+    return a >= start && a - start <= size && len <= size - (a - start);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A card, its functions, and the one lock that guards them.
+ *
+ * Card.lock guards everything below Mlx5Card except what says otherwise. It is
+ * the only lock of core. Host operations that may come back into core or wait
+ * for another lock of the host (interrupts, timers, work, frames) are noted
+ * while it is held and made by mlx5_func_unlock() after it is dropped.
+ *
+ *   BAR write --> mlx5_func_lock --> firmware, objects, engines
+ *                                     |  notes: irq, kick, timer, frames
+ *                 mlx5_func_unlock --> lock dropped, notes carried out
+ *
+ * The engines run in slices of MLX5_SLICE_BYTES so that a large transfer on
+ * the engine thread never holds a vCPU that rings a doorbell for long.
+ */
+#ifndef MLX5_BUS_FUNC_H
+#define MLX5_BUS_FUNC_H
+
+#include "mlx5sim.h"
+#include "bus/timer.h"
+#include "bus/work.h"
+
+/* State of the layers above; each is defined by the folder that owns it. */
+typedef struct Mlx5Fw Mlx5Fw;           /* fw/fw_internal.h */
+typedef struct Mlx5ObjTables Mlx5ObjTables; /* obj/table.c */
+typedef struct Mlx5Rdma Mlx5Rdma;       /* rdma/ */
+typedef struct Mlx5Eth Mlx5Eth;         /* eth/ */
+typedef struct Mlx5Net Mlx5Net;         /* net/ */
+struct Mlx5EngineOps;                   /* obj/engine.h */
+
+struct Mlx5Card {
+    GMutex lock;
+    GPtrArray *funcs;        /* Mlx5Func *, in order of creation */
+    bool link_up;            /* physical link */
+};
+
+/* Host calls noted under the lock. */
+typedef struct Mlx5Deferred {
+    GArray *irqs;            /* uint32_t vectors, each once */
+    GPtrArray *frames;       /* GBytes *, in order */
+    bool kick;
+    bool timer_changed;
+    int64_t timer_deadline_ns;
+} Mlx5Deferred;
+
+struct Mlx5Func {
+    Mlx5Card *card;
+    const Mlx5HostOps *ops;
+    void *host;
+    Mlx5FuncProps props;
+    uint16_t vhca_id;        /* unique in the card, from 1 */
+    bool bus_master;
+    bool dma_fault;          /* a steering access failed since last asked */
+    Mlx5Deferred deferred;
+    Mlx5TimerHeap timers;
+    Mlx5WorkQueue work;
+    const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
+    Mlx5Fw *fw;
+    Mlx5ObjTables *obj;
+    Mlx5Rdma *rdma;
+    Mlx5Eth *eth;
+    Mlx5Net *net;
+};
+
+void mlx5_func_lock(Mlx5Func *func);
+/** Drop the lock, then make the host calls noted meanwhile. */
+void mlx5_func_unlock(Mlx5Func *func);
+
+/** Note an MSI-X message; sent at unlock. Out of range vectors are dropped. */
+void mlx5_irq_note(Mlx5Func *func, uint32_t vector);
+/** Note a frame for the wire (copied); sent at unlock. */
+void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt);
+
+static inline int64_t mlx5_clock_ns(Mlx5Func *func)
+{
+    return func->ops->clock_ns(func->host);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Completion queues (PRM: Completion Queues; driver: cq.c, mlx5_ib cq.c).
+ */
+#ifndef MLX5_OBJ_CQ_H
+#define MLX5_OBJ_CQ_H
+
+#include "obj/eq.h"
+
+/** CQE opcodes (driver: device.h). */
+typedef enum Mlx5CqeOpcode {
+    MLX5_CQE_REQ = 0,
+    MLX5_CQE_RESP_WR_IMM = 1,
+    MLX5_CQE_RESP_SEND = 2,
+    MLX5_CQE_RESP_SEND_IMM = 3,
+    MLX5_CQE_RESP_SEND_INV = 4,
+    MLX5_CQE_RESIZE_CQ = 5,
+    MLX5_CQE_REQ_ERR = 13,
+    MLX5_CQE_RESP_ERR = 14,
+    MLX5_CQE_INVALID = 15,
+} Mlx5CqeOpcode;
+
+/** CQE syndromes (driver: device.h). */
+typedef enum Mlx5CqeSyndrome {
+    MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR = 0x01,
+    MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR = 0x02,
+    MLX5_CQE_SYNDROME_LOCAL_PROT_ERR = 0x04,
+    MLX5_CQE_SYNDROME_WR_FLUSH_ERR = 0x05,
+    MLX5_CQE_SYNDROME_MW_BIND_ERR = 0x06,
+    MLX5_CQE_SYNDROME_BAD_RESP_ERR = 0x10,
+    MLX5_CQE_SYNDROME_LOCAL_ACCESS_ERR = 0x11,
+    MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR = 0x12,
+    MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR = 0x13,
+    MLX5_CQE_SYNDROME_REMOTE_OP_ERR = 0x14,
+    MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR = 0x15,
+    MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR = 0x16,
+    MLX5_CQE_SYNDROME_REMOTE_ABORTED_ERR = 0x22,
+} Mlx5CqeSyndrome;
+
+typedef struct Mlx5Cq {
+    Mlx5Obj o;
+    Mlx5Eq *eq;
+    Mlx5Ring ring;
+    uint32_t log_cq_size;
+    uint32_t cqe_bytes;      /* 64 or 128 */
+    bool oi;                 /* overrun ignore */
+    bool failed;             /* overran: unusable until destroyed */
+    uint64_t dbr_gpa;
+    uint32_t pi;             /* next entry, free running (24 bits used) */
+    uint32_t ci_seen;        /* consumer index last read from the record */
+    bool armed;              /* an event is owed ... */
+    bool armed_solicited;    /* ... only for a solicited or failed one */
+    uint32_t arm_sn;
+    uint8_t cqc[64];         /* as created and modified, for QUERY_CQ */
+} Mlx5Cq;
+
+/**
+ * Post a completion. @cqe: 64 bytes, everything but owner and (if @solicited
+ * is set) se filled in; the opcode is in its last byte. Writes 63 bytes, then
+ * the byte with the owner bit, then raises the event if armed. An overrun
+ * raises CQ_ERROR and makes the CQ unusable.
+ */
+void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[64], bool solicited);
+/** CQ doorbell register (UAR + 0x20): arm. @value: the 8 bytes written. */
+void mlx5_cq_doorbell(Mlx5Func *func, uint32_t uar, uint64_t value);
+
+#endif

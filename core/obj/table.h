@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Objects that commands create: numbered, owned, referenced.
+ *
+ * Numbers come from a cyclic allocator per type (the driver keys radix trees
+ * by them: a number must not come back before the destroy command finished).
+ * Look-up is an array access; a create costs the same at 10 and at 100,000
+ * objects. An object with references refuses to die.
+ */
+#ifndef MLX5_OBJ_TABLE_H
+#define MLX5_OBJ_TABLE_H
+
+#include "fw/cmd.h"
+
+/* Number spaces. RMP, XRC SRQ and SRQ share one (driver: srq_cmd.c). */
+typedef enum Mlx5ObjType {
+    MLX5_OBJ_UAR,
+    MLX5_OBJ_PD,
+    MLX5_OBJ_TRANSPORT_DOMAIN,
+    MLX5_OBJ_XRCD,
+    MLX5_OBJ_MKEY,
+    MLX5_OBJ_EQ,
+    MLX5_OBJ_CQ,
+    MLX5_OBJ_QP,
+    MLX5_OBJ_SRQ,
+    MLX5_OBJ_Q_COUNTER,
+    MLX5_OBJ_TIS,
+    MLX5_OBJ_TIR,
+    MLX5_OBJ_RQT,
+    MLX5_OBJ_SQ,
+    MLX5_OBJ_RQ,
+    MLX5_OBJ_FLOW_TABLE,
+    MLX5_OBJ_TYPE_COUNT
+} Mlx5ObjType;
+
+/** First member of every object. */
+typedef struct Mlx5Obj {
+    Mlx5Func *func;
+    Mlx5ObjType type;
+    uint32_t id;
+    uint16_t uid;            /* owner; 0 = the kernel */
+    uint32_t refs;           /* other objects that name this one */
+} Mlx5Obj;
+
+/** Limits and start of a number space; one row per type in table.c. */
+typedef struct Mlx5ObjTypeInfo {
+    const char *name;        /* as in the inspector's JSON: "qp" */
+    uint32_t first_id;
+    uint32_t (*limit)(const Mlx5FuncProps *props); /* highest id + 1 */
+    void (*free)(void *obj); /* release what the object holds; may be NULL */
+} Mlx5ObjTypeInfo;
+
+Mlx5ObjTables *mlx5_obj_tables_new(void);
+/** Free every object, dependants first. Used by reset and teardown. */
+void mlx5_obj_tables_clear(Mlx5Func *func);
+void mlx5_obj_tables_free(Mlx5Func *func);
+
+/**
+ * A zeroed object of @size bytes with a number of its own.
+ * Return: NULL if the number space is full.
+ */
+void *mlx5_obj_new(Mlx5Func *func, Mlx5ObjType type, size_t size, uint16_t uid);
+/** Return: the object or NULL. */
+void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id);
+/** The number is free again; the type's free() is called. refs must be 0. */
+void mlx5_obj_delete(void *obj);
+uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type);
+const char *mlx5_obj_type_name(Mlx5ObjType type);
+void mlx5_obj_foreach(Mlx5Func *func, Mlx5ObjType type,
+                      void (*fn)(void *obj, void *opaque), void *opaque);
+
+/**
+ * Look up for a command: refuses a number that does not exist, or an object of
+ * another user context, with MLX5_CMD_STAT_BAD_RES_ERR and @syndrome.
+ */
+void *mlx5_obj_find(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5ObjType type, uint32_t id,
+                    uint32_t syndrome);
+/**
+ * The whole of a plain destroy command: find (syndrome @unknown), refuse while
+ * referenced (MLX5_CMD_STAT_BAD_RES_STATE_ERR, @busy), delete.
+ */
+void mlx5_obj_destroy_cmd(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5ObjType type,
+                          uint32_t id, uint32_t unknown, uint32_t busy);
+
+/* @obj may be NULL. */
+static inline void mlx5_obj_ref(void *obj)
+{
+    if (obj) {
+        ((Mlx5Obj *)obj)->refs++;
+    }
+}
+
+static inline void mlx5_obj_unref(void *obj)
+{
+    if (obj) {
+        /* Our own bug, not the guest's: it cannot reach the counter. */
+        g_assert(((Mlx5Obj *)obj)->refs > 0);
+        ((Mlx5Obj *)obj)->refs--;
+    }
+}
+
+#endif
