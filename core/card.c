@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A card and its functions: making, resetting, freeing, and the entry points
+ * of mlx5sim.h that are not BAR accesses. Everything here takes the lock,
+ * calls one folder, drops the lock.
+ */
+#include "layers.h"
+
+#define PROP_ERROR g_quark_from_static_string("mlx5sim-property")
+
+/* One row per folder, in order of making. */
+static const struct {
+    void (*make)(Mlx5Func *func);
+    void (*reset)(Mlx5Func *func);
+    void (*free)(Mlx5Func *func);
+} layers[] = {
+    { mlx5_fw_new, mlx5_fw_reset, mlx5_fw_free },
+    { mlx5_rdma_new, mlx5_rdma_reset, mlx5_rdma_free },
+    { mlx5_eth_new, mlx5_eth_reset, mlx5_eth_free },
+    { mlx5_net_new, mlx5_net_reset, mlx5_net_free },
+};
+
+Mlx5Card *mlx5_card_new(void)
+{
+    Mlx5Card *card = g_new0(Mlx5Card, 1);
+
+    g_mutex_init(&card->lock);
+    card->funcs = g_ptr_array_new();
+    card->link_up = true;
+    return card;
+}
+
+void mlx5_card_free(Mlx5Card *card)
+{
+    /* The host frees functions first; that is not the guest's to decide. */
+    g_assert(card->funcs->len == 0);
+    g_ptr_array_unref(card->funcs);
+    g_mutex_clear(&card->lock);
+    g_free(card);
+}
+
+static bool in_range(const char *name, unsigned v, unsigned lo, unsigned hi,
+                     GError **errp)
+{
+    if (v >= lo && v <= hi) {
+        return true;
+    }
+    g_set_error(errp, PROP_ERROR, 0, "%s must be between %u and %u, not %u",
+                name, lo, hi, v);
+    return false;
+}
+
+static bool check_mac(const uint8_t *mac, GError **errp)
+{
+    static const uint8_t zero[6];
+
+    if (memcmp(mac, zero, 6) == 0 || (mac[0] & 1)) {
+        g_set_error(errp, PROP_ERROR, 0,
+                    "mac must be a unicast address and not zero");
+        return false;
+    }
+    return true;
+}
+
+static bool check_props(const Mlx5FuncProps *p, GError **errp)
+{
+    return check_mac(p->mac, errp) &&
+           in_range("vectors", p->num_vectors, 2, 2048, errp) &&
+           in_range("log_bar_size", p->log_bar_size, 23, 28, errp) &&
+           in_range("boot_pages", p->boot_pages, 0, 16384, errp) &&
+           in_range("init_pages", p->init_pages, 0, 16384, errp) &&
+           in_range("log_max_qp", p->log_max_qp, 8, 18, errp) &&
+           in_range("log_max_cq", p->log_max_cq, 8, 18, errp) &&
+           in_range("log_max_mkey", p->log_max_mkey, 14, 22, errp) &&
+           in_range("log_max_cq_sz", p->log_max_cq_sz, 10, 22, errp);
+}
+
+Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
+                        const Mlx5HostOps *ops, void *host, GError **errp)
+{
+    Mlx5Func *func;
+
+    if (!check_props(props, errp)) {
+        return NULL;
+    }
+    func = g_new0(Mlx5Func, 1);
+    func->card = card;
+    func->ops = ops;
+    func->host = host;
+    func->props = *props;
+    func->timers.heap = g_ptr_array_new();
+    g_queue_init(&func->work.queue);
+    func->engine = &mlx5_rdma_engine;
+    mlx5_func_lock(func);
+    g_ptr_array_add(card->funcs, func);
+    func->vhca_id = card->funcs->len;
+    if (mlx5_obj_tables_new) {
+        func->obj = mlx5_obj_tables_new();
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(layers); i++) {
+        if (layers[i].make) {
+            layers[i].make(func);
+        }
+    }
+    mlx5_func_unlock(func);
+    return func;
+}
+
+/* Objects go first: their engines' state hangs on the layers. */
+static void drop_state(Mlx5Func *func)
+{
+    if (mlx5_obj_tables_clear) {
+        mlx5_obj_tables_clear(func);
+    }
+    if (func->deferred.irqs) {
+        g_array_set_size(func->deferred.irqs, 0);
+    }
+}
+
+void mlx5_func_free(Mlx5Func *func)
+{
+    Mlx5Card *card = func->card;
+
+    mlx5_func_lock(func);
+    drop_state(func);
+    for (size_t i = G_N_ELEMENTS(layers); i-- > 0;) {
+        if (layers[i].free) {
+            layers[i].free(func);
+        }
+    }
+    if (mlx5_obj_tables_free) {
+        mlx5_obj_tables_free(func);
+    }
+    g_ptr_array_remove(card->funcs, func);
+    g_ptr_array_unref(func->timers.heap);
+    g_clear_pointer(&func->deferred.irqs, g_array_unref);
+    g_clear_pointer(&func->deferred.frames, g_ptr_array_unref);
+    g_mutex_unlock(&card->lock);
+    g_free(func);
+}
+
+void mlx5_func_reset(Mlx5Func *func)
+{
+    mlx5_func_lock(func);
+    drop_state(func);
+    for (size_t i = G_N_ELEMENTS(layers); i-- > 0;) {
+        if (layers[i].reset) {
+            layers[i].reset(func);
+        }
+    }
+    func->dma_fault = false;
+    mlx5_func_unlock(func);
+}
+
+void mlx5_func_set_bus_master(Mlx5Func *func, bool on)
+{
+    mlx5_func_lock(func);
+    func->bus_master = on;
+    mlx5_func_unlock(func);
+}
+
+bool mlx5_func_work(Mlx5Func *func)
+{
+    Mlx5Budget budget = { MLX5_SLICE_BYTES, MLX5_SLICE_STEPS };
+    bool more;
+
+    mlx5_func_lock(func);
+    more = mlx5_work_run(func, &budget);
+    mlx5_func_unlock(func);
+    return more;
+}
+
+void mlx5_func_timer(Mlx5Func *func)
+{
+    mlx5_func_lock(func);
+    mlx5_timer_run(func);
+    mlx5_work_run_inline(func);
+    mlx5_func_unlock(func);
+}
+
+bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
+{
+    Mlx5Func *func;
+    bool taken = true;
+
+    /* One function today; the internal switch will choose among several. */
+    if (card->funcs->len == 0) {
+        return false;
+    }
+    func = g_ptr_array_index(card->funcs, 0);
+    mlx5_func_lock(func);
+    if (mlx5_eth_rx) {
+        taken = mlx5_eth_rx(func, iov, iovcnt);
+    }
+    mlx5_work_run_inline(func);
+    mlx5_func_unlock(func);
+    return taken;
+}
+
+void mlx5_card_set_link(Mlx5Card *card, bool up)
+{
+    Mlx5Func *first;
+
+    if (card->funcs->len == 0) {
+        card->link_up = up;
+        return;
+    }
+    first = g_ptr_array_index(card->funcs, 0);
+    mlx5_func_lock(first);
+    if (card->link_up != up) {
+        card->link_up = up;
+        for (guint i = 0; i < card->funcs->len; i++) {
+            if (mlx5_fw_link_changed) {
+                mlx5_fw_link_changed(g_ptr_array_index(card->funcs, i));
+            }
+        }
+    }
+    mlx5_func_unlock(first);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What core/card.c and core/bar.c call in each folder. A function makes its
+ * layers in this order and frees them in the reverse.
+ */
+#ifndef MLX5_LAYERS_H
+#define MLX5_LAYERS_H
+
+#include "bus/func.h"
+#include "obj/engine.h"
+#include "obj/table.h"
+
+#define MLX5_SOON __attribute__((weak))
+
+/* fw/ */
+void mlx5_fw_new(Mlx5Func *func) MLX5_SOON;
+void mlx5_fw_reset(Mlx5Func *func) MLX5_SOON;
+void mlx5_fw_free(Mlx5Func *func) MLX5_SOON;
+/** Access to the init segment, @offset below MLX5_UAR_FIRST * 4096. */
+uint64_t mlx5_fw_bar_read(Mlx5Func *func, uint64_t offset,
+                          unsigned size) MLX5_SOON;
+void mlx5_fw_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
+                       unsigned size) MLX5_SOON;
+/** card->link_up changed. */
+void mlx5_fw_link_changed(Mlx5Func *func) MLX5_SOON;
+
+/* obj/ */
+Mlx5ObjTables *mlx5_obj_tables_new(void) MLX5_SOON;
+void mlx5_obj_tables_clear(Mlx5Func *func) MLX5_SOON;
+void mlx5_obj_tables_free(Mlx5Func *func) MLX5_SOON;
+/** Write to UAR page @uar (BAR0 offset / 4096) at @offset inside the page. */
+void mlx5_uar_write(Mlx5Func *func, uint32_t uar, uint32_t offset,
+                    uint64_t value, unsigned size) MLX5_SOON;
+
+/* rdma/ */
+extern const Mlx5EngineOps mlx5_rdma_engine MLX5_SOON;
+void mlx5_rdma_new(Mlx5Func *func) MLX5_SOON;
+void mlx5_rdma_reset(Mlx5Func *func) MLX5_SOON;
+void mlx5_rdma_free(Mlx5Func *func) MLX5_SOON;
+
+/* eth/ */
+void mlx5_eth_new(Mlx5Func *func) MLX5_SOON;
+void mlx5_eth_reset(Mlx5Func *func) MLX5_SOON;
+void mlx5_eth_free(Mlx5Func *func) MLX5_SOON;
+/** A frame from the wire. Return: false if it was dropped for want of room. */
+bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt) MLX5_SOON;
+
+/* net/ */
+void mlx5_net_new(Mlx5Func *func) MLX5_SOON;
+void mlx5_net_reset(Mlx5Func *func) MLX5_SOON;
+void mlx5_net_free(Mlx5Func *func) MLX5_SOON;
+
+/** UAR pages begin here: what is below belongs to the init segment. */
+#define MLX5_UAR_FIRST 8
+#define MLX5_UAR_BYTES 4096
+
+#endif
