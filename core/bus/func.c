@@ -54,21 +54,43 @@ static void carry_out(Mlx5Func *func, Mlx5Deferred *d)
     }
 }
 
+static bool has_notes(const Mlx5Func *func)
+{
+    const Mlx5Deferred *d = &func->deferred;
+
+    return d->irqs || d->frames || d->kick || d->timer_changed;
+}
+
 void mlx5_func_unlock(Mlx5Func *func)
 {
-    /* Work on one function may leave notes on another of the same card. */
-    GPtrArray *funcs = func->card->funcs;
-    guint n = funcs->len;
-    g_autofree Mlx5Func **f = g_memdup2(funcs->pdata, n * sizeof(*f));
-    g_autofree Mlx5Deferred *d = g_new(Mlx5Deferred, n);
+    Mlx5Card *card = func->card;
+    Mlx5Func *other = NULL;
 
-    for (guint i = 0; i < n; i++) {
-        d[i] = take_notes(f[i]);
+    /*
+     * Work on one function may leave notes on another of the same card: take
+     * one function's notes at a time, so that no list of them is allocated.
+     */
+    for (;;) {
+        Mlx5Deferred notes;
+
+        for (guint i = 0; i < card->funcs->len; i++) {
+            Mlx5Func *f = g_ptr_array_index(card->funcs, i);
+
+            if (has_notes(f)) {
+                other = f;
+                break;
+            }
+        }
+        if (!other) {
+            break;
+        }
+        notes = take_notes(other);
+        g_mutex_unlock(&card->lock);
+        carry_out(other, &notes);
+        g_mutex_lock(&card->lock);
+        other = NULL;
     }
-    g_mutex_unlock(&func->card->lock);
-    for (guint i = 0; i < n; i++) {
-        carry_out(f[i], &d[i]);
-    }
+    g_mutex_unlock(&card->lock);
 }
 
 void mlx5_irq_note(Mlx5Func *func, uint32_t vector)
