@@ -8,6 +8,9 @@
 
 #include "obj/qp.h"
 
+/** SQ objects are numbered from here on; QPs from 0x40 and below it. */
+#define MLX5_SQ_FIRST_ID 0x800000u
+
 typedef struct Mlx5EngineOps {
     /** A QP was created (state RST): make qp->engine. */
     void (*qp_created)(Mlx5Qp *qp);
@@ -19,6 +22,14 @@ typedef struct Mlx5EngineOps {
     void (*qp_query)(Mlx5Qp *qp);
     /** Somebody may have posted to this SRQ, or it dies. */
     void (*srq_destroyed)(Mlx5Srq *srq);
+    /**
+     * A write of @size bytes to the BlueFlame area of UAR page @uar, @offset
+     * bytes into the page (0x800 and up): the first quadword of a control
+     * segment, or more of a work request. Numbers of SQ objects begin at
+     * MLX5_SQ_FIRST_ID so that the number alone tells the kind of queue.
+     */
+    void (*sq_doorbell)(Mlx5Func *func, uint32_t uar, uint32_t offset,
+                        uint64_t value, unsigned size);
 } Mlx5EngineOps;
 
 #endif
