@@ -38,20 +38,41 @@ typedef enum Mlx5MkeyResult {
     MLX5_MKEY_TRANSLATION,   /* no translation entry, or nested too deep */
 } Mlx5MkeyResult;
 
+/** Nested keys are followed this deep: the key asked for and four below. */
+#define MLX5_MKEY_MAX_DEPTH 4
+/** mkc.qpn of a key that is open to every queue. */
+#define MLX5_MKEY_ANY_QPN 0xffffffu
+
+/**
+ * Translation entries of a key, in 8-byte units: an MTT is one, a KLM or KSM
+ * is two. Nothing is allocated before the first entry is loaded: drivers make
+ * thousands of keys that they may never fill.
+ */
+typedef struct Mlx5Xlt {
+    uint64_t *first;         /* units [0, first_units), host order */
+    uint32_t first_units;
+    GHashTable *more;        /* chunk number -> uint64_t[MLX5_XLT_CHUNK] */
+    uint64_t max_units;      /* allowed by the context */
+} Mlx5Xlt;
+
+/** Units in a chunk; the first chunk is @first and grows up to this size. */
+#define MLX5_XLT_CHUNK 512u
+
 typedef struct Mlx5Mkey {
     Mlx5Obj o;
     uint8_t mkc[MLX5_BITS_mkc / 8]; /* the truth; UMR edits it */
     uint8_t variant;         /* low byte of the key */
     bool free;
+    bool length64;           /* start and len are not looked at */
+    uint8_t log_page_bytes;
     Mlx5MkeyMode mode;
     uint32_t access;         /* Mlx5Access bits granted */
-    uint32_t pdn, qpn;       /* qpn 0xffffff = any */
-    uint64_t start, len;     /* length64: len is not looked at */
-    bool length64;
-    uint32_t log_page_bytes;
-    uint64_t *xlt;           /* entries, host order; grows with use */
-    uint32_t xlt_alloc;      /* 8-byte units allocated */
-    uint32_t xlt_max;        /* 8-byte units allowed by the context */
+    uint32_t pdn, qpn;       /* qpn MLX5_MKEY_ANY_QPN = any */
+    uint64_t start, len;
+    Mlx5Xlt xlt;
+    struct Mlx5Mkey *bound;  /* a memory window's region, referenced */
+    uint32_t klm_at;         /* where the last walk of a KLM list stood: */
+    uint64_t klm_off;        /* entry and its first byte */
 } Mlx5Mkey;
 
 /** A run of bus addresses. */
@@ -72,16 +93,44 @@ typedef struct Mlx5MkeyUser {
 /** Ends a shorter receive list when no terminate key is advertised. */
 #define MLX5_INVALID_LKEY 0x100u
 
-/** Check the whole range without translating it. */
+/** Return: the key of that index and variant, or NULL. */
+Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key);
+
+/** Check the whole range without translating it (nested keys not looked at). */
 Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
                                uint32_t key, uint64_t va, uint64_t len,
                                uint32_t access);
 /**
  * Check and translate: appends Mlx5Range items to @ranges, adjoining ones
  * joined. On failure @ranges may have grown; the caller drops them.
+ * An empty range is checked and adds nothing.
  */
 Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint32_t key, uint64_t va, uint64_t len,
                                  uint32_t access, GArray *ranges);
+/** Return: the check's name, for traces ("bounds"). */
+const char *mlx5_mkey_result_name(Mlx5MkeyResult result);
+
+/**
+ * Remote invalidation (SEND with invalidate, IBA 10.6.5): the key becomes free
+ * if it allows that and @user may. A memory window lets go of its region.
+ */
+Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                    uint32_t key);
+
+/* For UMR (rdma/umr.c). */
+
+/** What is wrong with the context @mkc. Return: a syndrome, 0 if nothing. */
+uint32_t mlx5_mkey_context_check(const uint8_t *mkc);
+/** Make @mkc (checked before) the key's context. */
+void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc);
+/** Load big-endian entries at @unit; the caller checked xlt.max_units. */
+void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
+                    uint64_t num_units);
+/** Tie a window to @region, or to none (NULL). */
+void mlx5_mkey_bind(Mlx5Mkey *window, Mlx5Mkey *region);
+
+/** Release what a key holds (table.c calls it). */
+void mlx5_mkey_release(void *obj);
 
 #endif

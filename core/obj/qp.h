@@ -57,6 +57,7 @@ typedef struct Mlx5Qp {
     uint64_t dbr_gpa;        /* word 0 receive, word 1 send counter */
     bool rlkey;              /* the reserved lkey may be used */
     uint32_t user_index;
+    uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */
     Mlx5QpEngine *engine;    /* made by the engine at creation */
 } Mlx5Qp;
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * UMR work requests: the driver changes a memory key from a send queue, in
+ * order with its traffic: enabling and revoking user regions, fast
+ * registration, memory windows (PRM: UMR; driver: mlx5_ib umr.c, wr.c).
+ */
+#ifndef MLX5_RDMA_UMR_H
+#define MLX5_RDMA_UMR_H
+
+#include "obj/mkey.h"
+#include "rdma/wqe.h"
+
+/** Why a UMR was refused; each is one check. Nothing changed then. */
+typedef enum Mlx5UmrResult {
+    MLX5_UMR_OK,
+    MLX5_UMR_MALFORMED,      /* inline translations reach past the end */
+    MLX5_UMR_NO_KEY,         /* no such key, or another variant */
+    MLX5_UMR_NOT_ENABLED,    /* mkc.umr_en is 0 */
+    MLX5_UMR_PRIVILEGE,      /* physical translations, or another PD's key,
+                              * from a queue that may not */
+    MLX5_UMR_NOT_FREE,       /* checked to be free, and is not */
+    MLX5_UMR_IS_FREE,        /* checked not to be free, and is */
+    MLX5_UMR_QPN,            /* bound to another queue */
+    MLX5_UMR_MASK,           /* a field that UMR cannot change */
+    MLX5_UMR_UNSUPPORTED,    /* signature (BSF) */
+    MLX5_UMR_XLT_BOUNDS,     /* more translations than the key has room for */
+    MLX5_UMR_XLT_ALIGN,      /* not in units of 64 bytes */
+    MLX5_UMR_SOURCE,         /* translations cannot be read */
+    MLX5_UMR_CONTEXT,        /* the resulting context is not a valid one */
+    MLX5_UMR_BIND,           /* a window's region cannot carry it */
+    MLX5_UMR_RESULT_COUNT
+} Mlx5UmrResult;
+
+/** Carry out @wqe (parsed, opcode UMR) posted on @qp. */
+Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
+/** Return: the completion syndrome (Mlx5CqeSyndrome) of a refusal. */
+uint8_t mlx5_umr_syndrome(Mlx5UmrResult result);
+const char *mlx5_umr_result_name(Mlx5UmrResult result);
+
+#endif
