@@ -149,6 +149,7 @@ void mlx5_func_reset(Mlx5Func *func)
         }
     }
     func->dma_fault = false;
+    memset(&func->stats, 0, sizeof(func->stats));
     mlx5_func_unlock(func);
 }
 

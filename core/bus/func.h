@@ -18,6 +18,7 @@
 #define MLX5_BUS_FUNC_H
 
 #include "mlx5sim.h"
+#include "bus/stats.h"
 #include "bus/timer.h"
 #include "bus/work.h"
 
@@ -28,6 +29,8 @@ typedef struct Mlx5Rdma Mlx5Rdma;       /* rdma/ */
 typedef struct Mlx5Eth Mlx5Eth;         /* eth/ */
 typedef struct Mlx5Net Mlx5Net;         /* net/ */
 struct Mlx5EngineOps;                   /* obj/engine.h */
+struct Mlx5EthEngineOps;                /* obj/eth_engine.h */
+struct Mlx5FlowTable;                   /* obj/flow_table.h */
 
 struct Mlx5Card {
     GMutex lock;
@@ -56,6 +59,9 @@ struct Mlx5Func {
     Mlx5TimerHeap timers;
     Mlx5WorkQueue work;
     const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
+    const struct Mlx5EthEngineOps *eth_engine; /* the same for Ethernet queues */
+    struct Mlx5FlowTable *nic_rx_root; /* where a received frame starts, or NULL */
+    Mlx5Stats stats;
     Mlx5Fw *fw;
     Mlx5ObjTables *obj;
     Mlx5Rdma *rdma;
