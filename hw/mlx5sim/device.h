@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The PCI device mlx5sim: what its files share.
+ *
+ * One device is one card with one function. It holds no device semantics:
+ * BAR accesses, frames and resets go to the core (core/mlx5sim.h), whose
+ * services host.c lends.
+ *
+ * Locks. The core guards itself and calls irq_notify, work_kick, timer_set
+ * and frame_send with none of its locks held, so these may take QEMU's big
+ * lock (BQL). Order: BQL, then the core's lock or Mlx5simEngine.lock; the two
+ * are never held together.
+ *
+ *   vCPU     MMIO (BQL) -> drop BQL -> core -> take BQL
+ *   engine   no lock -> core; BQL only inside irq_notify and frame_send
+ *   main     reset, configuration, frames in (BQL) -> core
+ *
+ * Behind a vIOMMU everything stays under the BQL instead: a translation that
+ * faults raises an interrupt from within a memory access, and QEMU wants the
+ * BQL for that.
+ */
+#ifndef HW_MLX5SIM_DEVICE_H
+#define HW_MLX5SIM_DEVICE_H
+
+#include "compat.h"
+#include "qemu/thread.h"
+#include "qemu/timer.h"
+#include "mlx5sim.h"
+
+#define TYPE_MLX5SIM "mlx5sim"
+OBJECT_DECLARE_SIMPLE_TYPE(Mlx5simDevice, MLX5SIM)
+
+/**
+ * Mlx5simEngine - the thread that works when no vCPU does, and its timer.
+ * @lock: guards all below but @timer; never held when the core is called
+ * @wake: something below changed
+ * @kicked: the core wants mlx5_func_work()
+ * @timer_due: the core wants mlx5_func_timer()
+ * @paused: the virtual machine is stopped: no work, no DMA
+ * @stopping: the thread is to end
+ * @busy: the thread is inside the core
+ */
+typedef struct Mlx5simEngine {
+    QemuThread thread;
+    QemuMutex lock;
+    QemuCond wake;
+    QEMUTimer *timer;
+    VMChangeStateEntry *vm_state;
+    bool kicked;
+    bool timer_due;
+    bool paused;
+    bool stopping;
+    bool busy;
+} Mlx5simEngine;
+
+struct Mlx5simDevice {
+    /*< private >*/
+    PCIDevice parent_obj;
+
+    /*< public >*/
+    MemoryRegion bar;
+    Mlx5Card *card;
+    Mlx5Func *func;
+
+    NICState *nic;
+    NICConf conf;
+    char *model_name;
+    Mlx5FuncProps props;
+
+    Mlx5simEngine engine;
+
+    /* Accesses inside the core; @dead admits no more. Atomic. */
+    unsigned inflight;
+    bool dead;
+    /* With the BQL: inflight or engine.busy may have become zero. */
+    QemuCond idle;
+    /* A vIOMMU translates our addresses. Written with the BQL. */
+    bool behind_iommu;
+    bool bus_master;
+};
+
+/* host.c */
+extern const Mlx5HostOps mlx5sim_host_ops;
+
+/* engine.c */
+void mlx5sim_engine_start(Mlx5simDevice *s);
+void mlx5sim_engine_stop(Mlx5simDevice *s);
+void mlx5sim_engine_kick(Mlx5simDevice *s);
+void mlx5sim_engine_set_timer(Mlx5simDevice *s, int64_t deadline_ns);
+
+/* net.c */
+void mlx5sim_net_start(Mlx5simDevice *s);
+void mlx5sim_net_stop(Mlx5simDevice *s);
+bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt);
+
+/* props.c */
+void mlx5sim_props_init_class(ObjectClass *klass);
+void mlx5sim_props_init_instance(Mlx5simDevice *s);
+bool mlx5sim_props_check(Mlx5simDevice *s, Error **errp);
+
+/* trace.c */
+void mlx5sim_trace_register(void);
+bool mlx5sim_trace_enabled(Mlx5TraceClass cls);
+void mlx5sim_trace_line(Mlx5simDevice *s, Mlx5TraceClass cls,
+                        const char *line);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The services that QEMU lends to the core: guest memory, interrupts, time,
+ * randomness, logs (Mlx5HostOps in core/mlx5sim.h says what each promises).
+ *
+ * Guest memory is RAM and nothing else. An access that reached another
+ * device's registers, or our own, would come back to us under the core's
+ * lock, so each range is translated and looked at before it is touched, all
+ * within one RCU section: the guest may remap at any time, but what the
+ * translation returned stays valid until the section ends.
+ */
+#include "compat.h"
+#include "hw/pci/msix.h"
+#include "qemu/guest-random.h"
+#include "qemu/log.h"
+#include "qemu/rcu.h"
+#include "device.h"
+
+/*
+ * Translate @addr to a host address. Call within an RCU section.
+ * @len: bytes wanted in, bytes contiguous there out.
+ * Return: NULL if @addr is not RAM, or bus mastering is off (then nothing is
+ * mapped in the function's address space).
+ */
+static void *mlx5sim_host_translate(Mlx5simDevice *s, uint64_t addr,
+                                    hwaddr *len, bool write,
+                                    MemoryRegion **region)
+{
+    AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
+    MemoryRegion *mr;
+    hwaddr offset;
+
+    mr = address_space_translate(as, addr, &offset, len, write,
+                                 MEMTXATTRS_UNSPECIFIED);
+    if (!mlx5sim_access_is_direct(mr, write) || !*len) {
+        return NULL;
+    }
+    *region = mr;
+    return (uint8_t *)memory_region_get_ram_ptr(mr) + offset;
+}
+
+/*
+ * Tell QEMU that @len bytes at @ptr were written: dirty for migration and
+ * display, and code that TCG translated from them is stale. Drops the
+ * reference on the region of @ptr.
+ */
+static void mlx5sim_host_written(Mlx5simDevice *s, void *ptr, size_t len)
+{
+    address_space_unmap(pci_get_address_space(PCI_DEVICE(s)), ptr, len, true,
+                        len);
+}
+
+static bool mlx5sim_host_dma_read(void *host, uint64_t addr, void *buf,
+                                  size_t len)
+{
+    uint8_t *to = buf;
+
+    RCU_READ_LOCK_GUARD();
+    while (len) {
+        MemoryRegion *mr;
+        hwaddr step = len;
+        void *from = mlx5sim_host_translate(host, addr, &step, false, &mr);
+
+        if (!from) {
+            return false;
+        }
+        memcpy(to, from, step);
+        addr += step;
+        to += step;
+        len -= step;
+    }
+    /* What is read next must not be older than this. */
+    smp_rmb();
+    return true;
+}
+
+static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
+                                   size_t len)
+{
+    const uint8_t *from = buf;
+
+    /* Payload before CQE, CQE before owner bit, EQE before interrupt. */
+    smp_wmb();
+    RCU_READ_LOCK_GUARD();
+    while (len) {
+        MemoryRegion *mr;
+        hwaddr step = len;
+        void *to = mlx5sim_host_translate(host, addr, &step, true, &mr);
+
+        if (!to) {
+            return false;
+        }
+        memcpy(to, from, step);
+        memory_region_ref(mr);
+        mlx5sim_host_written(host, to, step);
+        addr += step;
+        from += step;
+        len -= step;
+    }
+    return true;
+}
+
+static void *mlx5sim_host_dma_map(void *host, uint64_t addr, size_t *len,
+                                  bool write)
+{
+    MemoryRegion *mr;
+    hwaddr got = *len;
+    void *ptr;
+
+    RCU_READ_LOCK_GUARD();
+    ptr = mlx5sim_host_translate(host, addr, &got, write, &mr);
+    if (ptr) {
+        /* Keeps the memory when its device is unplugged meanwhile. */
+        memory_region_ref(mr);
+        *len = got;
+    }
+    return ptr;
+}
+
+static void mlx5sim_host_dma_unmap(void *host, void *ptr, size_t len,
+                                   bool write)
+{
+    Mlx5simDevice *s = host;
+
+    if (write) {
+        mlx5sim_host_written(s, ptr, len);
+    } else {
+        address_space_unmap(pci_get_address_space(PCI_DEVICE(s)), ptr, len,
+                            false, len);
+    }
+}
+
+static void mlx5sim_host_irq_notify(void *host, unsigned vector)
+{
+    PCIDevice *dev = PCI_DEVICE(host);
+    bool had_lock = bql_locked();
+
+    if (!had_lock) {
+        bql_lock();
+    }
+    /* Disabled, it would fall to INTx, which the card doesn't have. */
+    if (msix_enabled(dev)) {
+        msix_notify(dev, vector);
+    }
+    if (!had_lock) {
+        bql_unlock();
+    }
+}
+
+static int64_t mlx5sim_host_clock_ns(void *host)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
+
+static int64_t mlx5sim_host_realtime_ns(void *host)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_HOST);
+}
+
+static void mlx5sim_host_timer_set(void *host, int64_t deadline_ns)
+{
+    mlx5sim_engine_set_timer(host, deadline_ns);
+}
+
+static void mlx5sim_host_work_kick(void *host)
+{
+    mlx5sim_engine_kick(host);
+}
+
+static void mlx5sim_host_random(void *host, void *buf, size_t len)
+{
+    qemu_guest_getrandom_nofail(buf, len);
+}
+
+static bool mlx5sim_host_frame_send(void *host, const struct iovec *iov,
+                                    int iovcnt)
+{
+    return mlx5sim_net_send(host, iov, iovcnt);
+}
+
+static void mlx5sim_host_guest_error(void *host, const char *msg)
+{
+    const char *id = DEVICE(host)->id;
+
+    qemu_log_mask(LOG_GUEST_ERROR, "mlx5sim %s: %s\n", id ? id : "-", msg);
+}
+
+static bool mlx5sim_host_trace_enabled(void *host, Mlx5TraceClass cls)
+{
+    return mlx5sim_trace_enabled(cls);
+}
+
+static void mlx5sim_host_trace(void *host, Mlx5TraceClass cls,
+                               const char *line)
+{
+    mlx5sim_trace_line(host, cls, line);
+}
+
+const Mlx5HostOps mlx5sim_host_ops = {
+    .dma_read = mlx5sim_host_dma_read,
+    .dma_write = mlx5sim_host_dma_write,
+    .dma_map = mlx5sim_host_dma_map,
+    .dma_unmap = mlx5sim_host_dma_unmap,
+    .irq_notify = mlx5sim_host_irq_notify,
+    .clock_ns = mlx5sim_host_clock_ns,
+    .realtime_ns = mlx5sim_host_realtime_ns,
+    .timer_set = mlx5sim_host_timer_set,
+    .work_kick = mlx5sim_host_work_kick,
+    .random = mlx5sim_host_random,
+    .frame_send = mlx5sim_host_frame_send,
+    .guest_error = mlx5sim_host_guest_error,
+    .trace_enabled = mlx5sim_host_trace_enabled,
+    .trace = mlx5sim_host_trace,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The wire: the card's port as a QEMU network client, to be joined to any
+ * netdev. Without one the link is up and the card alone on it.
+ *
+ * QEMU's network layer wants the BQL; frames from the netdev come with it.
+ */
+#include "compat.h"
+#include "device.h"
+
+static ssize_t mlx5sim_net_receive_iov(NetClientState *nc,
+                                       const struct iovec *iov, int iovcnt)
+{
+    Mlx5simDevice *s = qemu_get_nic_opaque(nc);
+
+    /* No room: the card drops it, as a port without pause frames does. */
+    mlx5_card_frame_rx(s->card, iov, iovcnt);
+    return iov_size(iov, iovcnt);
+}
+
+static ssize_t mlx5sim_net_receive(NetClientState *nc, const uint8_t *buf,
+                                   size_t len)
+{
+    struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
+
+    return mlx5sim_net_receive_iov(nc, &iov, 1);
+}
+
+static void mlx5sim_net_link_changed(NetClientState *nc)
+{
+    Mlx5simDevice *s = qemu_get_nic_opaque(nc);
+
+    mlx5_card_set_link(s->card, !nc->link_down);
+}
+
+static NetClientInfo mlx5sim_net_info = {
+    .type = NET_CLIENT_DRIVER_NIC,
+    .size = sizeof(NICState),
+    .receive = mlx5sim_net_receive,
+    .receive_iov = mlx5sim_net_receive_iov,
+    .link_status_changed = mlx5sim_net_link_changed,
+};
+
+/**
+ * mlx5sim_net_send - put a frame on the wire; with or without the BQL
+ * Return: false if no netdev is attached
+ */
+bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt)
+{
+    bool had_lock = bql_locked();
+    bool attached = false;
+
+    if (!had_lock) {
+        bql_lock();
+    }
+    if (s->nic) {
+        NetClientState *nc = qemu_get_queue(s->nic);
+
+        attached = nc->peer != NULL;
+        if (attached) {
+            qemu_sendv_packet(nc, iov, iovcnt);
+        }
+    }
+    if (!had_lock) {
+        bql_unlock();
+    }
+    return attached;
+}
+
+void mlx5sim_net_start(Mlx5simDevice *s)
+{
+    DeviceState *dev = DEVICE(s);
+
+    s->nic = qemu_new_nic(&mlx5sim_net_info, &s->conf,
+                          object_get_typename(OBJECT(s)), dev->id,
+                          &dev->mem_reentrancy_guard, s);
+    qemu_format_nic_info_str(qemu_get_queue(s->nic), s->conf.macaddr.a);
+    mlx5sim_net_link_changed(qemu_get_queue(s->nic));
+}
+
+void mlx5sim_net_stop(Mlx5simDevice *s)
+{
+    qemu_del_nic(s->nic);
+    s->nic = NULL;
+}
