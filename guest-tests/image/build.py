@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Builds a guest from a suite's packages, without root.
+
+The packages are resolved and fetched by a private apt (tools/lib), unpacked
+by dpkg-deb, and packed into one read-only erofs image. What maintainer
+scripts would have done and a guest needs is done here by hand. The result
+lies in the cache under a hash of the packages and of these files:
+
+    vmlinux      the kernel, for QEMU's PVH entry
+    initrd       the first stage: init.c and the modules that reach the root
+    root.erofs   the root file system
+    manifest     every package with its version
+    sysroot/     headers and libraries to compile for this guest
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cpio
+import guests
+import kernel
+from paths import cache
+from privateapt import Suite
+from step import Failure, locked, step
+
+HERE = Path(__file__).resolve().parent
+LOADER = "usr/lib64/ld-linux-x86-64.so.2"
+LIBS = "usr/lib/x86_64-linux-gnu"
+
+
+class Image:
+    """A guest that is built: paths of its parts."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.key = self.path.name
+        self.vmlinux = self.path / "vmlinux"
+        self.initrd = self.path / "initrd"
+        self.root = self.path / "root.erofs"
+        self.manifest = self.path / "manifest"
+        self.sysroot = self.path / "sysroot"
+
+    def kernel_version(self):
+        return (self.path / "version").read_text().strip()
+
+
+def builder_hash(guest):
+    """Return a hash of what determines an image beside the suite's state."""
+    digest = hashlib.sha256(repr(guest).encode())
+    for path in sorted(HERE.iterdir()):
+        if path.suffix in (".py", ".c", ".sh"):
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build(name, refresh=False):
+    """Return the Image of guest @name, building what is missing.
+
+    Packages are resolved once per builder version; @refresh asks the mirror
+    again for newer ones."""
+    guest = guests.GUESTS.get(name)
+    if not guest:
+        raise Failure(f"no guest '{name}': there are "
+                      f"{', '.join(sorted(guests.GUESTS))}")
+    folder = cache("guests", name, ".").resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "lock"):
+        current = folder / f"current-{builder_hash(guest)}"
+        if current.exists() and not refresh:
+            return Image(folder / current.read_text())
+        image = _build(guest, folder)
+        current.write_text(image.key)
+        return image
+
+
+def _build(guest, folder):
+    apt = Suite(guest.suite)
+    with step(f"guest {guest.name}: resolve packages"):
+        debs, version = _resolve(apt, guest)
+    text = "".join(f"{d.name} {d.version} {d.arch}\n" for d in debs)
+    key = hashlib.sha256((text + builder_hash(guest)).encode())
+    image = Image(folder / key.hexdigest()[:16])
+    if image.manifest.exists():
+        return image
+    megabytes = sum(d.size for d in debs) / 1e6
+    with step(f"guest {guest.name}: fetch {len(debs)} packages "
+              f"({megabytes:.0f} MB, less what the cache has)"):
+        files = dict(zip((d.name for d in debs), apt.fetch(debs)))
+    shutil.rmtree(image.path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="tmp-") as tmp:
+        out = Path(tmp, "out")
+        out.mkdir()
+        with step(f"guest {guest.name}: build the image"):
+            _assemble(guest, files, version, Path(tmp, "root"), out)
+        (out / "version").write_text(version + "\n")
+        (out / "manifest").write_text(text)
+        out.rename(image.path)
+    return image
+
+
+def _resolve(apt, guest):
+    """Return the packages to unpack, and the kernel's version."""
+    name = apt.newest(guest.kernel)
+    version = name[len("linux-image-"):]
+    parts = [p.format(v=version) for p in guest.kernel_parts]
+    wanted = guests.PACKAGES + guest.extra
+    debs = [d for d in apt.resolve(wanted + guests.SYSROOT_PACKAGES)
+            if d.name not in guests.LEFT_OUT]
+    debs += [d for d in apt.resolve([name] + parts)
+             if d.name in [name] + parts]
+    return sorted(set(debs)), version
+
+
+def _unpack(deb, root):
+    """Unpack one package; links such as /bin -> usr/bin stay links."""
+    data = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)],
+                            stdout=subprocess.PIPE)
+    subprocess.run(["tar", "-x", "--keep-directory-symlink", "-C", str(root)],
+                   stdin=data.stdout, check=True)
+    if data.wait():
+        raise Failure(f"dpkg-deb can't unpack {deb}: remove it and try again")
+
+
+def _is_for_sysroot(name):
+    return name.endswith("-dev") or name in ("libc-dev-bin", "rpcsvc-proto")
+
+
+def _assemble(guest, files, version, root, out):
+    root.mkdir()
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (root / "usr" / name).mkdir(parents=True)
+        (root / name).symlink_to(f"usr/{name}")
+    sysroot = out / "sysroot"
+    sysroot.mkdir()
+    boot = root.parent / "boot"
+    boot.mkdir()
+    for name, deb in files.items():
+        if name.startswith("linux-image-") or name.startswith("linux-modules"):
+            _unpack(deb, boot)
+        elif _is_for_sysroot(name):
+            _unpack(deb, sysroot)
+        else:
+            _unpack(deb, root)
+    _fill_sysroot(root, sysroot)
+    _configure(root, guest, version)
+    kernel.extract_vmlinux(next(boot.glob("boot/vmlinuz-*")), out / "vmlinux")
+    _install_modules(boot, root, version, out)
+    _compile_python(root)
+    _prune(root)
+    _pack(root, out / "root.erofs")
+
+
+def _fill_sysroot(root, sysroot):
+    """Give the -dev packages the libraries they link to."""
+    libs = sysroot / LIBS
+    for path in (root / LIBS).glob("*.so*"):
+        target = libs / path.name
+        if not target.exists() and not target.is_symlink():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target, follow_symlinks=False)
+    (sysroot / "usr/lib64").mkdir(exist_ok=True)
+    for name in ("lib", "lib64"):
+        if not (sysroot / name).exists():
+            (sysroot / name).symlink_to(f"usr/{name}")
+    shutil.copy2(root / LOADER, sysroot / LOADER)
+
+
+def _configure(root, guest, version):
+    """Do what maintainer scripts would have done."""
+    etc = root / "etc"
+    for name in ("passwd", "group"):
+        shutil.copy(root / f"usr/share/base-passwd/{name}.master", etc / name)
+    passwd = (etc / "passwd").read_text().replace("root:*:", "root::")
+    (etc / "passwd").write_text(passwd)
+    (etc / "hosts").write_text("127.0.0.1 localhost mlx5sim\n"
+                               "::1 localhost ip6-localhost\n")
+    (etc / "hostname").write_text("mlx5sim\n")
+    (etc / "fstab").write_text("")
+    (etc / "resolv.conf").write_text("")
+    (etc / "modprobe.d").mkdir(exist_ok=True)
+    for link, to in {"usr/bin/awk": "gawk", "usr/bin/which":
+                     "which.debianutils", "usr/bin/pager": "less",
+                     "etc/mtab": "/proc/self/mounts"}.items():
+        path = root / link
+        if not path.exists() and not path.is_symlink():
+            path.symlink_to(to)
+    for name in ("dev", "proc", "sys", "run", "tmp", "root", "mnt", "share",
+                 "usr/lib/mlx5sim"):
+        (root / name).mkdir(exist_ok=True)
+    init = root / "usr/lib/mlx5sim/init"
+    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static",
+                    "-o", init, HERE / "init.c"], check=True)
+    for script in HERE.glob("*.sh"):
+        target = root / "usr/lib/mlx5sim" / script.stem
+        shutil.copy(script, target)
+        target.chmod(0o755)
+    _gunzip_tests(root / "usr/share/doc/rdma-core/tests")
+
+
+def _gunzip_tests(folder):
+    for path in folder.glob("*.gz"):
+        plain = path.with_suffix("")
+        plain.write_bytes(gzip.decompress(path.read_bytes()))
+        shutil.copystat(path, plain)
+        path.unlink()
+
+
+def run_guest_program(root, program, *argv, argv0=None, **env):
+    """Run a program of the guest on this machine, with the guest's loader and
+    libraries; no chroot, so no root needed."""
+    command = [root / LOADER, "--library-path", root / LIBS]
+    if argv0:
+        command += ["--argv0", argv0]
+    subprocess.run([*command, root / program, *argv], check=True,
+                   env=dict(os.environ, **env), stdout=subprocess.DEVNULL)
+
+
+def _install_modules(boot, root, version, out):
+    trees = [boot / "lib/modules" / version, boot / "usr/lib/modules" / version]
+    tree = next(t for t in trees if t.exists())
+    modules = kernel.Modules(tree)
+    target = root / "usr/lib/modules" / version
+    target.mkdir(parents=True)
+    modules.install(modules.select(guests.MODULES), target)
+    run_guest_program(root, "usr/bin/kmod", "-b", root, version,
+                      argv0="depmod")
+    order = modules.select(guests.BOOT_MODULES)
+    files = {"init": (0o755, (root / "usr/lib/mlx5sim/init").read_bytes()),
+             "modules": (0o644, "".join(f"/m/{n}.ko\n" for n in order)
+                         .encode())}
+    for name in order:
+        files[f"m/{name}.ko"] = (0o644, modules.image(name))
+    cpio.write(out / "initrd", files, ["m", "lower", "rw", "new", "proc",
+                                       "sys"])
+
+
+def _compile_python(root):
+    """Compile Python's modules, as its maintainer scripts do.
+
+    The guest's own interpreter does it: byte code fits one version only. It
+    can't start workers, for it doesn't find itself without its loader."""
+    python = next(p for p in sorted((root / "usr/bin").glob("python3.*"))
+                  if re.fullmatch(r"python3\.\d+", p.name))
+    folders = [root / "usr/lib" / python.name, root / "usr/lib/python3",
+               root / "usr/share/doc/rdma-core/tests"]
+    run_guest_program(root, f"usr/bin/{python.name}", "-m", "compileall", "-q",
+                      "-s", root, "-p", "/",
+                      *[f for f in folders if f.exists()],
+                      PYTHONHOME=str(root / "usr"))
+
+
+def _prune(root):
+    for name in guests.PRUNE:
+        shutil.rmtree(root / name, ignore_errors=True)
+    for path in (root / "usr/share/doc").iterdir():
+        if path.name == "rdma-core":
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _pack(root, out):
+    # Stored, not compressed: no byte is decompressed by an emulated CPU.
+    # Modification times are kept, else Python takes its byte code for stale.
+    subprocess.run(["mkfs.erofs", "--quiet", "--all-root", "--preserve-mtime",
+                    str(out), str(root)], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def compile_program(image, sources, name, flags=()):
+    """Compile C @sources for the guest of @image.
+
+    The machine's gcc does it, against the guest's headers and libraries; the
+    result is cached by content. Return: the program's path."""
+    sources = [Path(s) for s in sources]
+    flags = list(flags)
+    digest = hashlib.sha256(json.dumps([image.key, flags]).encode())
+    for source in sources:
+        for path in [source, *sorted(source.parent.glob("*.h"))]:
+            digest.update(path.read_bytes())
+    out = cache("programs", digest.hexdigest()[:16], name)
+    if not out.exists():
+        gcc_files = subprocess.run(["gcc", "-print-file-name=libgcc.a"],
+                                   capture_output=True, text=True, check=True)
+        gcc_dir = Path(gcc_files.stdout.strip()).parent
+        command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall",
+                   "-Wextra", "-Werror", f"--sysroot={image.sysroot}",
+                   f"-B{image.sysroot / LIBS}", f"-L{gcc_dir}",
+                   "-o", f"{out}.part", *map(str, sources), *flags]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise Failure(f"{name} doesn't compile for the guest:\n"
+                          f"{done.stderr}")
+        os.rename(f"{out}.part", out)
+    return out
+
+
+def compile_many(image, programs):
+    """Compile several programs at once; @programs gives sources and flags by
+    name. Return: paths by name."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = {name: pool.submit(compile_program, image, sources, name, flags)
+                for name, (sources, flags) in programs.items()}
+        return {name: job.result() for name, job in jobs.items()}

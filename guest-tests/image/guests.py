@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guests that can be built, one row each.
+
+A row names the suite, how its kernel package is called, and what differs from
+the common package set. Everything is taken from the suite's packages as they
+are; nothing is patched.
+"""
+
+from collections import namedtuple
+
+Guest = namedtuple("Guest", "name suite kernel kernel_parts extra")
+
+GUESTS = {
+    "trixie": Guest(
+        name="trixie", suite="trixie",
+        # A version in the name; the meta package would do, but this one is
+        # found whether or not the meta package has caught up.
+        kernel=r"linux-image-6\.12\.\d+\+deb\d+-amd64",
+        # Packages, next to the kernel's own, that hold vmlinuz and modules;
+        # {v} is the version in the kernel package's name.
+        kernel_parts=[],
+        extra=["librdmacm1t64"]),
+}
+DEFAULT = "trixie"
+
+# What a user finds in a guest, beside its kernel.
+PACKAGES = """
+    base-files base-passwd bash coreutils dash debianutils diffutils findutils
+    gawk grep gzip hostname kmod less mount procps psmisc sed strace tar
+    util-linux busybox-static
+    ethtool iperf3 iproute2 iputils-ping pciutils
+    ibverbs-providers ibverbs-utils infiniband-diags perftest qperf rdma-core
+    rdmacm-utils
+    python3 python3-pyverbs python3-scapy
+""".split()
+
+# Packages that others depend on but that do nothing in a guest whose first
+# process is ours. They are left out, with their files.
+LEFT_OUT = set("""
+    adduser debconf dpkg init-system-helpers libapparmor1
+    libdebconfclient0 libpam-modules libpam-modules-bin libpam-runtime
+    libsemanage-common libsemanage2 libsepol2
+    libsystemd-shared login.defs passwd systemd systemd-sysv tzdata udev
+    perl-modules-5.40 libperl5.40 perl
+""".split())
+
+# Headers and libraries to compile programs for the guest against.
+SYSROOT_PACKAGES = ["libc6-dev", "libibverbs-dev", "librdmacm-dev"]
+
+# Modules to carry, with all that they depend on. A name ending in / is a
+# folder of the kernel's tree.
+MODULES = """
+    drivers/net/ethernet/mellanox/ drivers/infiniband/
+    net/9p/ fs/9p/ fs/erofs/ fs/overlayfs/ fs/configfs/
+    drivers/nvme/ drivers/vfio/ drivers/vhost/ drivers/dma-buf/
+    net/sunrpc/ fs/nfs/ fs/nfsd/ fs/lockd/ fs/nfs_common/ net/rds/ net/smc/
+    drivers/target/ drivers/block/null_blk/
+    virtio_blk virtio_console virtio_net virtio_rng virtio_balloon
+    dummy tun veth vxlan bonding macvlan 8021q bridge
+    crc32_generic crc32c_generic crc32c_cryptoapi
+    e1000e null_blk tcp_diag inet_diag udp_diag
+    nf_tables nft_compat sch_ingress sch_htb sch_netem cls_flower cls_matchall
+    act_mirred act_gact
+    uio uio_pci_generic msr
+""".split()
+
+# What the small initramfs loads to reach the root, in this order. erofs needs
+# libcrc32c, which finds its algorithm by name, not by dependency.
+BOOT_MODULES = ["crc32c_generic", "virtio_blk", "virtio_console", "erofs",
+                "overlay"]
+
+# Not wanted in the image: nobody reads it in a guest.
+PRUNE = """
+    usr/share/man usr/share/info usr/share/locale usr/share/i18n
+    usr/share/lintian usr/share/bug usr/share/zsh usr/share/bash-completion
+    usr/share/debconf usr/share/systemd usr/lib/systemd usr/lib/udev
+    usr/share/perl usr/include usr/lib/x86_64-linux-gnu/gconv
+    usr/share/fish usr/share/applications usr/share/pixmaps
+""".split()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The launcher's command line; docs/mlx5sim.1 describes it to users."""
+
+import argparse
+import sys
+
+import verbs
+
+GUEST_HELP = "guest to boot (default: trixie)"
+EPILOG = ("Exit status: that of CMD; 125 when the guest or the card failed, "
+          "1 when something is missing, 2 for a wrong command line.")
+
+
+def add_guest_options(parser):
+    """Add what every verb that starts a guest takes."""
+    add = parser.add_argument
+    add("--guest", default="trixie", metavar="G", help=GUEST_HELP)
+    add("--device", action="append", metavar="OPTS",
+        help="properties of the card, e.g. netdev=n0,mw=off; given again: "
+             "another card; 'none': no card")
+    add("--share", metavar="DIR", help="host folder, at /share in the guest")
+    add("--qemu-arg", action="append", default=[], metavar="ARG",
+        help="one more word for QEMU; may be repeated")
+    add("--no-probe", action="store_true",
+        help="leave the card's drivers unloaded")
+    add("--cold", action="store_true",
+        help="boot plainly instead of restoring a warm guest")
+
+
+def add_command(parser, nargs):
+    parser.add_argument("command", nargs=nargs, metavar="CMD",
+                        help="command and arguments, after --")
+
+
+def build_parser():
+    parser = argparse.ArgumentParser(
+        prog="mlx5sim", description="Runs stock Debian kernels on an "
+        "emulated mlx5 network card.", epilog=EPILOG)
+    sub = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name, function, text):
+        new = sub.add_parser(name, help=text, description=text, epilog=EPILOG)
+        new.set_defaults(function=function)
+        return new
+
+    new = verb("run", verbs.run, "Boot, bring the card up, run CMD as root in "
+               "the guest and return its exit status.")
+    add_guest_options(new)
+    add_command(new, "+")
+    new = verb("shell", verbs.shell, "Boot, bring the card up and give an "
+               "interactive shell in the guest.")
+    add_guest_options(new)
+    return parser
+
+
+def split_words(argv):
+    """Let --qemu-arg take words that start with a dash."""
+    out = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            return out + [word, *words]
+        if word == "--qemu-arg":
+            word += "=" + next(words, "")
+        out.append(word)
+    return out
+
+
+def main(argv):
+    args = build_parser().parse_args(split_words(argv))
+    return verbs.guarded(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
