@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What this machine must have: packages, and a QEMU that knows the card."""
+"""What this machine must have: packages."""
 
 import os
 import subprocess
@@ -46,14 +46,3 @@ def ensure_packages():
             raise Failure(f"'{line}' failed; if apt found no packages, run "
                           f"apt-get update first:\n{done.stderr}")
     stamp.write_text("\n".join(names))
-
-
-def qemu():
-    """Return the QEMU to run: ours, or the one that MLX5SIM_QEMU names."""
-    own = os.environ.get("MLX5SIM_QEMU")
-    if own:
-        return own
-    program = REPO / "tools/qemu-mlx5sim"
-    if not program.exists():
-        raise Failure(f"{program} is missing: the checkout is not whole")
-    return str(program)

@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import plugin
+import qemubin
 from agent import Agent, GuestGone, socket_pair
 from paths import cache
 from qmp import Qmp, QmpError
@@ -73,18 +75,26 @@ class Options:
 
 
 class Emulator:
-    """A QEMU program and what its version allows."""
+    """A QEMU program, what its version allows, and its plugin."""
 
     def __init__(self, program):
-        self.program = str(program)
-        out = subprocess.run([self.program, "--version"], text=True,
-                             capture_output=True)
-        match = re.search(r"version (\d+)\.(\d+)", out.stdout)
-        if out.returncode or not match:
-            raise Failure(f"{self.program} --version failed:\n"
-                          f"{out.stderr or out.stdout}")
-        self.banner = out.stdout.splitlines()[0]
-        self.version = int(match[1]), int(match[2])
+        self.program = program
+        self.build_id = qemubin.build_id(program)
+        self.version = self._version()
+
+    def _version(self):
+        # Asking a program takes as long as restoring a guest: ask once.
+        known = cache("qemu-versions", self.build_id)
+        if not known.exists():
+            known.write_text(qemubin.inspect(self.program).version)
+        return tuple(int(n) for n in known.read_text().split(".")[:2])
+
+    def command(self, card):
+        """Return the words that start QEMU, with our card or without."""
+        if not card:
+            return [str(self.program)]
+        return ["env", f"LD_PRELOAD={plugin.ensure(self.program)}",
+                str(self.program)]
 
     def cpu(self):
         """Return a CPU model that is fast under TCG: without the features
@@ -117,7 +127,7 @@ class Emulator:
 class Machine:
     """A running QEMU."""
 
-    def __init__(self, emulator, words):
+    def __init__(self, emulator, words, card=False):
         self.folder = tempfile.mkdtemp(prefix="mlx5sim-")
         self.console = Path(self.folder, "console")
         agent_ours, agent_theirs = socket_pair()
@@ -125,7 +135,8 @@ class Machine:
         fds = agent_theirs.fileno(), qmp_theirs.fileno()
         # The guest dies with the launcher, however that dies.
         self.argv = [
-            "setpriv", "--pdeathsig", "KILL", emulator.program, *words,
+            "setpriv", "--pdeathsig", "KILL", *emulator.command(card),
+            *words,
             "-chardev", f"file,id=console,path={self.console}",
             "-chardev", f"socket,id=agent,fd={fds[0]}",
             "-chardev", f"socket,id=qmp,fd={fds[1]}",
@@ -219,9 +230,9 @@ def extra_words(options):
     return words + options.qemu_args
 
 
-def boot(emulator, image, words, memory):
+def boot(emulator, image, words, memory, card=False):
     """Boot a guest. Return: its Machine, ready for commands."""
-    machine = Machine(emulator, emulator.common(image) + memory + words)
+    machine = Machine(emulator, emulator.common(image) + memory + words, card)
     try:
         machine.agent.wait("R", BOOT_TIMEOUT_S)
     except (GuestGone, TimeoutError) as error:
@@ -253,7 +264,7 @@ class Snapshot:
         self.emulator = emulator
         self.image = image
         self.probe = probe
-        parts = [emulator.banner, image.key, host_identity(), str(probe),
+        parts = [emulator.build_id, image.key, host_identity(), str(probe),
                  WARM_UP, PROBE_MODULES, *emulator.common(image),
                  *memory_words("x")]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
@@ -293,13 +304,13 @@ class Snapshot:
             machine.qmp.wait_migrated()
         os.rename(part, self.state)
 
-    def restore(self, words):
+    def restore(self, words, card):
         """Start a guest from the snapshot. Return: its Machine."""
         memory = memory_words(self.ram, private=True,
                               version=self.emulator.version)
         machine = Machine(self.emulator, [*self.emulator.common(self.image),
                                           *memory, *words,
-                                          "-incoming", "defer"])
+                                          "-incoming", "defer"], card)
         try:
             machine.qmp("migrate-set-capabilities", capabilities=[
                 {"capability": "x-ignore-shared", "state": True}])
@@ -338,13 +349,15 @@ def bring_up(machine, options):
 def start(emulator, image, options):
     """Start a guest as @options say. Return: its Machine, to be stopped."""
     words = extra_words(options)
+    card = bool(options.devices) or any("mlx5sim" in w
+                                        for w in options.qemu_args)
     if options.must_be_cold():
-        machine = boot(emulator, image, words, memory_words())
+        machine = boot(emulator, image, words, memory_words(), card)
         rescan = False
     else:
         snapshot = Snapshot(emulator, image, options.probe)
         snapshot.ensure()
-        machine = snapshot.restore(words)
+        machine = snapshot.restore(words, card)
         rescan = bool(words)
     try:
         if rescan:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One line on standard error for each thing done, with its duration."""
+"""How the launcher tells its user what happens, and what went wrong."""
 
 import contextlib
 import fcntl
 import sys
-import time
+
+from progress import step
+
+__all__ = ["Failure", "locked", "say", "step"]
 
 
 class Failure(Exception):
@@ -19,15 +22,6 @@ class Failure(Exception):
 
 def say(text):
     print(f"mlx5sim: {text}", file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def step(text):
-    """Announce a step before it starts, and its duration once it is done."""
-    began = time.monotonic()
-    say(f"{text} ...")
-    yield
-    say(f"{text}: {time.monotonic() - began:.1f} s")
 
 
 @contextlib.contextmanager

@@ -10,9 +10,12 @@ import tty
 
 import host
 import machine
+import qemubin
 from agent import GuestGone, window_size
 from paths import REPO
+from plugin import BuildError
 from privateapt import AptError
+from qemubin import QemuError
 from step import Failure, say
 
 sys.path.append(str(REPO / "guest-tests/image"))
@@ -36,8 +39,8 @@ def guarded(args):
     except Failure as failure:
         say(str(failure).rstrip())
         return failure.status
-    except AptError as error:
-        say(f"apt: {error}")
+    except (AptError, QemuError, BuildError) as error:
+        say(str(error))
         return 1
     except subprocess.CalledProcessError as error:
         say(str(error))
@@ -54,7 +57,7 @@ def guarded(args):
 def prepare(guest):
     """Set up what a guest needs. Return: an Emulator and an Image."""
     host.ensure_packages()
-    emulator = machine.Emulator(host.qemu())
+    emulator = machine.Emulator(qemubin.find())
     return emulator, build.build(guest)
 
 
