@@ -51,6 +51,12 @@ typedef struct Mlx5Cq {
     bool armed;              /* an event is owed ... */
     bool armed_solicited;    /* ... only for a solicited or failed one */
     uint32_t arm_sn;
+    bool fired;              /* an event was given for ... */
+    uint32_t fired_sn;       /* ... this sequence number of arming */
+    uint32_t solicit_pi;     /* entry after the last solicited one, 24 bits */
+    bool solicit_seen;
+    uint32_t uar;            /* the page through which it is armed */
+    uint8_t status;          /* cqc.status */
     uint8_t cqc[64];         /* as created and modified, for QUERY_CQ */
 } Mlx5Cq;
 

@@ -27,6 +27,8 @@ typedef struct Mlx5EngineOps {
      * bytes into the page (0x800 and up): the first quadword of a control
      * segment, or more of a work request. Numbers of SQ objects begin at
      * MLX5_SQ_FIRST_ID so that the number alone tells the kind of queue.
+     * The page is allocated; whether this queue may be rung through it is for
+     * the engine to check.
      */
     void (*sq_doorbell)(Mlx5Func *func, uint32_t uar, uint32_t offset,
                         uint64_t value, unsigned size);

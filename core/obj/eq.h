@@ -32,11 +32,14 @@ typedef struct Mlx5Eq {
     Mlx5Ring ring;
     uint32_t log_eq_size;
     uint32_t vector;
+    uint32_t uar;            /* the page through which it is rung */
+    bool oi;                 /* overrun ignore: overwrite, never drop */
     uint64_t event_mask[4];  /* event n = bit n % 64 of word n / 64 */
     uint32_t pi;             /* next entry written, free running, 24 bits */
     uint32_t ci;             /* as the driver last said, 24 bits */
     bool armed;
-    uint64_t pages_gpa;
+    bool failed;             /* an entry could not be written */
+    uint8_t eqc[MLX5_BITS_eqc / 8]; /* as created, for QUERY_EQ */
 } Mlx5Eq;
 
 /**
@@ -48,6 +51,8 @@ void mlx5_eq_post(Mlx5Eq *eq, uint8_t type, uint8_t sub_type,
 /** Deliver to every EQ whose mask has @type. Return: false if none has. */
 bool mlx5_event_raise(Mlx5Func *func, uint8_t type, uint8_t sub_type,
                       const uint8_t data[28]);
+/** Is there an EQ whose mask has @type? */
+bool mlx5_event_wanted(Mlx5Func *func, uint8_t type);
 /** An event about a QP, SRQ ...: number and kind (0 QP, 1 RQ, 2 SQ). */
 void mlx5_event_raise_wq(Mlx5Func *func, uint8_t type, uint32_t number,
                          uint8_t kind);

@@ -7,6 +7,7 @@
 #define MLX5_OBJ_RING_H
 
 #include "bus/dma.h"
+#include "fw/cmd.h"
 
 /** Read-only after creation. */
 typedef struct Mlx5Ring {
@@ -28,6 +29,15 @@ uint64_t mlx5_ring_pages_needed(uint64_t size, uint64_t offset,
 bool mlx5_ring_init(Mlx5Ring *ring, Mlx5Func *func, const uint8_t *pas,
                     uint32_t num_pas, uint32_t log_page_bytes,
                     uint64_t offset_bytes, uint64_t size_bytes);
+/**
+ * The same from a command: the list begins at byte @pas_off of the input and
+ * ends with it, @log_page_size counts from 4 KiB, @page_offset in 1/64 pages.
+ */
+bool mlx5_ring_from_cmd(Mlx5Ring *ring, Mlx5Func *func, const Mlx5Cmd *cmd,
+                        uint32_t pas_off, uint32_t log_page_size,
+                        uint32_t page_offset, uint64_t size_bytes);
+/** Answer a query: the page list, as far as the output has room. */
+void mlx5_ring_put_pas(const Mlx5Ring *ring, Mlx5Cmd *cmd, uint32_t pas_off);
 void mlx5_ring_clear(Mlx5Ring *ring);
 
 /** Copy @len bytes at @at (may cross pages; must not pass the end). */

@@ -50,6 +50,27 @@ typedef struct Mlx5ObjTypeInfo {
     void (*free)(void *obj); /* release what the object holds; may be NULL */
 } Mlx5ObjTypeInfo;
 
+/** First QP number: those below mean something of their own in packets. */
+#define MLX5_QPN_FIRST 0x40u
+/** Objects of this owner may be used by every user context. */
+#define MLX5_SHARED_UID 0xffff
+
+/*
+ * What each type does before its memory goes: drop references and whatever
+ * hangs on the object. Each lives with its type.
+ */
+void mlx5_eq_release(void *obj);
+void mlx5_cq_release(void *obj);
+void mlx5_srq_release(void *obj) __attribute__((weak));
+void mlx5_qp_release(void *obj) __attribute__((weak));
+void mlx5_mkey_release(void *obj) __attribute__((weak));
+void mlx5_tis_release(void *obj) __attribute__((weak));
+void mlx5_tir_release(void *obj) __attribute__((weak));
+void mlx5_rqt_release(void *obj) __attribute__((weak));
+void mlx5_sq_release(void *obj) __attribute__((weak));
+void mlx5_rq_release(void *obj) __attribute__((weak));
+void mlx5_flow_table_release(void *obj) __attribute__((weak));
+
 Mlx5ObjTables *mlx5_obj_tables_new(void);
 /** Free every object, dependants first. Used by reset and teardown. */
 void mlx5_obj_tables_clear(Mlx5Func *func);
@@ -69,6 +90,8 @@ const char *mlx5_obj_type_name(Mlx5ObjType type);
 void mlx5_obj_foreach(Mlx5Func *func, Mlx5ObjType type,
                       void (*fn)(void *obj, void *opaque), void *opaque);
 
+/** May user context @uid use @obj? */
+bool mlx5_obj_uid_ok(const void *obj, uint16_t uid);
 /**
  * Look up for a command: refuses a number that does not exist, or an object of
  * another user context, with MLX5_CMD_STAT_BAD_RES_ERR and @syndrome.
