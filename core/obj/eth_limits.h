@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Limits of the Ethernet objects: firmware advertises them (capabilities), the
+ * commands enforce them.
+ */
+#ifndef MLX5_OBJ_ETH_LIMITS_H
+#define MLX5_OBJ_ETH_LIMITS_H
+
+enum {
+    MLX5_LOG_MAX_WQ_SZ = 15,         /* WQEs of an RQ, basic blocks of an SQ */
+    MLX5_LOG_MIN_STRIDE_SZ_RQ = 4,
+    MLX5_LOG_MAX_STRIDE_SZ_RQ = 9,
+    MLX5_LOG_STRIDE_SZ_SQ = 6,       /* the basic block, no other */
+    MLX5_LOG_MAX_RQT_SIZE = 11,
+    MLX5_LOG_MAX_FT_SIZE = 22,
+    MLX5_MAX_FT_LEVEL = 64,
+    MLX5_MAX_FTE_DESTINATIONS = 64,
+};
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * SQ commands; see sq.h. Left out: hairpin, multi-packet WQEs, UMR on an SQ,
+ * software parsing, packet pacing, timestamp CQs (refused).
+ */
+#include "obj/sq.h"
+
+#include "obj/check.h"
+#include "obj/eth_engine.h"
+#include "obj/eth_limits.h"
+
+/* sqc.ts_format: 0 free running, 1 the function's default, 2 real time. */
+#define TS_FORMAT_MAX 1
+/* modify_sq_in.modify_bitmask */
+#define MODIFY_RATE_LIMIT (UINT64_C(1) << 0)
+#define MODIFY_QOS_GROUP (UINT64_C(1) << 2)
+
+static const Mlx5ZeroRule not_done[] = {
+    MLX5_ZERO(sqc, cd_master, SQ_CD_MASTER),
+    MLX5_ZERO(sqc, allow_multi_pkt_send_wqe, SQ_MPW),
+    MLX5_ZERO(sqc, reg_umr, SQ_REG_UMR),
+    MLX5_ZERO(sqc, allow_swp, SQ_SWP),
+    MLX5_ZERO(sqc, hairpin, SQ_HAIRPIN),
+    MLX5_ZERO(sqc, non_wire, SQ_NON_WIRE),
+    MLX5_ZERO(sqc, ts_cqe_to_dest_cqn, SQ_TS_CQN),
+    MLX5_ZERO(sqc, packet_pacing_rate_limit_index, SQ_RATE_LIMIT),
+    MLX5_ZERO(sqc, qos_queue_group_id, SQ_QOS_GROUP),
+};
+
+static bool check_sqc(Mlx5Cmd *cmd, const uint8_t *sqc)
+{
+    return mlx5_check_zero(cmd, sqc, not_done, G_N_ELEMENTS(not_done)) &&
+           mlx5_check_param(cmd, MLX5_GET(sqc, sqc, state) ==
+                            MLX5_WQ_STATE_RST, MLX5_SYND_SQ_CREATE_STATE) &&
+           mlx5_check_param(cmd, MLX5_GET(sqc, sqc, ts_format) <=
+                            TS_FORMAT_MAX, MLX5_SYND_SQ_TS_FORMAT) &&
+           mlx5_check_param(cmd, MLX5_GET(sqc, sqc, tis_lst_sz) <= 1,
+                            MLX5_SYND_SQ_TIS_LIST);
+}
+
+static bool find_refs(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *sqc,
+                      Mlx5Sq *sq)
+{
+    sq->cq = mlx5_obj_find(func, cmd, MLX5_OBJ_CQ, MLX5_GET(sqc, sqc, cqn),
+                           MLX5_SYND_SQ_CQ);
+    if (!sq->cq) {
+        return false;
+    }
+    if (MLX5_GET(sqc, sqc, tis_lst_sz) == 0) {
+        return true;
+    }
+    sq->tis = mlx5_obj_find(func, cmd, MLX5_OBJ_TIS,
+                            MLX5_GET(sqc, sqc, tis_num_0), MLX5_SYND_SQ_TIS);
+    return sq->tis != NULL;
+}
+
+static void hold(Mlx5Sq *sq)
+{
+    mlx5_obj_ref(sq->cq);
+    mlx5_obj_ref(sq->tis);
+    mlx5_wq_hold(&sq->wq);
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
+{
+    const uint8_t *sqc = MLX5_ADDR_OF(create_sq_in, cmd->in, ctx);
+    Mlx5WqIn in = { MLX5_ADDR_OF(sqc, sqc, wq), MLX5_LOG_STRIDE_SZ_SQ,
+                    MLX5_LOG_STRIDE_SZ_SQ, true };
+    Mlx5Sq draft = { .state = MLX5_WQ_STATE_RST };
+    Mlx5Sq *sq;
+
+    if (!check_sqc(cmd, sqc) || !find_refs(func, cmd, sqc, &draft) ||
+        !mlx5_wq_parse(func, cmd, &in, &draft.wq)) {
+        return;
+    }
+    sq = mlx5_obj_new(func, MLX5_OBJ_SQ, sizeof(*sq), cmd->uid);
+    if (!mlx5_check(cmd, sq != NULL, MLX5_CMD_STAT_LIM_ERR,
+                    MLX5_SYND_SQ_LIMIT)) {
+        mlx5_wq_drop(&draft.wq);
+        return;
+    }
+    draft.o = sq->o;
+    *sq = draft;
+    sq->rlkey = MLX5_GET(sqc, sqc, rlky);
+    sq->flush_in_error = MLX5_GET(sqc, sqc, flush_in_error_en);
+    sq->min_inline_mode = MLX5_GET(sqc, sqc, min_wqe_inline_mode);
+    sq->user_index = MLX5_GET(sqc, sqc, user_index);
+    memcpy(sq->sqc, sqc, sizeof(sq->sqc));
+    hold(sq);
+    if (func->eth_engine) {
+        func->eth_engine->sq_created(sq);
+    }
+    MLX5_SET(create_sq_out, cmd->out, sqn, sq->o.id);
+}
+
+void mlx5_sq_release(void *obj)
+{
+    Mlx5Sq *sq = obj;
+
+    if (sq->o.func->eth_engine) {
+        sq->o.func->eth_engine->sq_destroyed(sq);
+    }
+    mlx5_obj_unref(sq->cq);
+    mlx5_obj_unref(sq->tis);
+    mlx5_wq_release(&sq->wq);
+}
+
+void mlx5_sq_set_state(Mlx5Sq *sq, Mlx5WqState to)
+{
+    Mlx5Func *func = sq->o.func;
+
+    mlx5_trace(func, MLX5_TRACE_STATE, "sq 0x%x %s -> %s", sq->o.id,
+               mlx5_wq_state_name(sq->state), mlx5_wq_state_name(to));
+    sq->state = to;
+    MLX5_SET(sqc, sq->sqc, state, to);
+    if (to == MLX5_WQ_STATE_RST) {
+        sq->ci = 0;
+        sq->nop_silent = false;
+    }
+    if (func->eth_engine) {
+        func->eth_engine->sq_state(sq);
+    }
+}
+
+/* Is a change of attributes asked that this model does not have? */
+static bool check_modify_mask(Mlx5Cmd *cmd)
+{
+    const uint8_t *sqc = MLX5_ADDR_OF(modify_sq_in, cmd->in, ctx);
+    uint64_t mask = MLX5_GET(modify_sq_in, cmd->in, modify_bitmask);
+
+    return mlx5_check_param(cmd, !(mask & ~(MODIFY_RATE_LIMIT |
+                                            MODIFY_QOS_GROUP)),
+                            MLX5_SYND_SQ_MODIFY_MASK) &&
+           mlx5_check_param(cmd, !(mask & MODIFY_RATE_LIMIT) ||
+                            !MLX5_GET(sqc, sqc, packet_pacing_rate_limit_index),
+                            MLX5_SYND_SQ_MODIFY_RATE) &&
+           mlx5_check_param(cmd, !(mask & MODIFY_QOS_GROUP) ||
+                            !MLX5_GET(sqc, sqc, qos_queue_group_id),
+                            MLX5_SYND_SQ_MODIFY_QOS);
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_modify_sq)
+{
+    const uint8_t *sqc = MLX5_ADDR_OF(modify_sq_in, cmd->in, ctx);
+    Mlx5Sq *sq = mlx5_obj_find(func, cmd, MLX5_OBJ_SQ,
+                               MLX5_GET(modify_sq_in, cmd->in, sqn),
+                               MLX5_SYND_SQ_UNKNOWN_MODIFY);
+    uint32_t to = MLX5_GET(sqc, sqc, state);
+
+    if (!sq || !check_modify_mask(cmd) ||
+        !mlx5_check(cmd, MLX5_GET(modify_sq_in, cmd->in, sq_state) ==
+                    sq->state, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
+                    MLX5_SYND_SQ_MODIFY_FROM) ||
+        !mlx5_check(cmd, mlx5_wq_may_go(sq->state, to),
+                    MLX5_CMD_STAT_BAD_RES_STATE_ERR,
+                    MLX5_SYND_SQ_MODIFY_TO)) {
+        return;
+    }
+    if (to != sq->state) {
+        mlx5_sq_set_state(sq, to);
+    }
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_destroy_sq)
+{
+    mlx5_obj_destroy_cmd(func, cmd, MLX5_OBJ_SQ,
+                         MLX5_GET(destroy_sq_in, cmd->in, sqn),
+                         MLX5_SYND_SQ_UNKNOWN_DESTROY, MLX5_SYND_SQ_BUSY);
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_query_sq)
+{
+    Mlx5Sq *sq = mlx5_obj_find(func, cmd, MLX5_OBJ_SQ,
+                               MLX5_GET(query_sq_in, cmd->in, sqn),
+                               MLX5_SYND_SQ_UNKNOWN_QUERY);
+    uint8_t *sqc = MLX5_ADDR_OF(query_sq_out, cmd->out, sq_context);
+
+    if (sq) {
+        memcpy(sqc, sq->sqc, sizeof(sq->sqc));
+        MLX5_SET(wq, MLX5_ADDR_OF(sqc, sqc, wq), hw_counter, sq->ci);
+    }
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Transport interface receive: where steering hands a frame to queues, one or
+ * many by a hash (PRM: TIR Context; driver: en/tir.c, en/rss.c).
+ */
+#ifndef MLX5_OBJ_TIR_H
+#define MLX5_OBJ_TIR_H
+
+#include "obj/rqt.h"
+
+/** tirc.disp_type */
+typedef enum Mlx5TirDisp {
+    MLX5_TIRC_DISP_TYPE_DIRECT = 0,
+    MLX5_TIRC_DISP_TYPE_INDIRECT = 1,
+} Mlx5TirDisp;
+
+/** tirc.rx_hash_fn */
+typedef enum Mlx5RxHashFn {
+    MLX5_RX_HASH_FN_NONE = 0,
+    MLX5_RX_HASH_FN_INVERTED_XOR8 = 1,
+    MLX5_RX_HASH_FN_TOEPLITZ = 2,
+} Mlx5RxHashFn;
+
+/** rx_hash_field_select.selected_fields (driver: device.h). */
+enum {
+    MLX5_HASH_FIELD_SEL_SRC_IP = 1 << 0,
+    MLX5_HASH_FIELD_SEL_DST_IP = 1 << 1,
+    MLX5_HASH_FIELD_SEL_L4_SPORT = 1 << 2,
+    MLX5_HASH_FIELD_SEL_L4_DPORT = 1 << 3,
+    MLX5_HASH_FIELD_SEL_IPSEC_SPI = 1 << 4,
+    MLX5_HASH_FIELD_SEL_ALL = (1 << 5) - 1,
+};
+
+#define MLX5_TOEPLITZ_KEY_BYTES 40
+
+/** How a frame's hash is made. */
+typedef struct Mlx5RxHash {
+    Mlx5RxHashFn fn;
+    bool symmetric;
+    bool ipv6;               /* l3_prot_type: IPv4 or IPv6 */
+    bool udp;                /* l4_prot_type: TCP or UDP */
+    uint32_t fields;         /* MLX5_HASH_FIELD_SEL_* */
+    uint8_t key[MLX5_TOEPLITZ_KEY_BYTES];
+} Mlx5RxHash;
+
+typedef struct Mlx5Tir {
+    Mlx5Obj o;
+    Mlx5Obj *td;
+    Mlx5Rq *rq;              /* direct; else NULL */
+    Mlx5Rqt *rqt;            /* indirect; else NULL */
+    Mlx5RxHash hash;
+    uint8_t self_lb_block;   /* 1 unicast, 2 multicast */
+    uint8_t tirc[MLX5_BITS_tirc / 8]; /* for QUERY_TIR */
+} Mlx5Tir;
+
+#endif
