@@ -55,6 +55,10 @@ typedef struct Mlx5Xlt {
     uint64_t max_units;      /* allowed by the context */
 } Mlx5Xlt;
 
+/** Present bits of an MTT; an access needs the one for its direction. */
+#define MLX5_MTT_RD 1u
+#define MLX5_MTT_WR 2u
+
 /** Units in a chunk; the first chunk is @first and grows up to this size. */
 #define MLX5_XLT_CHUNK 512u
 
@@ -68,6 +72,7 @@ typedef struct Mlx5Mkey {
     Mlx5MkeyMode mode;
     uint32_t access;         /* Mlx5Access bits granted */
     uint32_t pdn, qpn;       /* qpn MLX5_MKEY_ANY_QPN = any */
+    Mlx5Obj *pd;             /* referenced */
     uint64_t start, len;
     Mlx5Xlt xlt;
     struct Mlx5Mkey *bound;  /* a memory window's region, referenced */
@@ -124,9 +129,16 @@ Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
 uint32_t mlx5_mkey_context_check(const uint8_t *mkc);
 /** Make @mkc (checked before) the key's context. */
 void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc);
-/** Load big-endian entries at @unit; the caller checked xlt.max_units. */
+/**
+ * Load big-endian entries at @unit; the caller checked xlt.max_units.
+ * @or_bits: set in each (MTTs of a command carry no present bits).
+ */
 void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
-                    uint64_t num_units);
+                    uint64_t num_units, uint64_t or_bits);
+/** Forget entries and what they were loaded into. */
+void mlx5_xlt_clear(Mlx5Xlt *xlt);
+/** Return: the unit, 0 if it was never loaded. */
+uint64_t mlx5_xlt_get(const Mlx5Xlt *xlt, uint64_t unit);
 /** Tie a window to @region, or to none (NULL). */
 void mlx5_mkey_bind(Mlx5Mkey *window, Mlx5Mkey *region);
 

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory keys: contexts and commands. Where a key's bytes are is in
+ * mkey_walk.c; UMR edits contexts through the functions here (rdma/umr.c).
+ *
+ * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: on-demand paging
+ * (pg_access), user memory objects, signature (BSF), device memory and keys of
+ * other functions (access modes from 4 on).
+ */
+#include "obj/mkey.h"
+#include "bus/trace.h"
+
+/* The CPU's own page is the smallest; the context's field had five bits. */
+#define MTT_MIN_LOG_PAGE 12
+#define MTT_MAX_LOG_PAGE 31
+/* unknown: the smallest KSM entry; drivers use 2^8 and up. */
+#define KSM_MIN_LOG_PAGE 4
+#define KSM_MAX_LOG_PAGE 62
+
+/* Octowords come in groups of four: UMR writes 64 bytes at a time. */
+#define XLT_ALIGN_OCTOWORDS 4u
+
+static uint32_t mkc_mode(const uint8_t *mkc)
+{
+    return MLX5_GET(mkc, mkc, access_mode_4_2) << 2 |
+           MLX5_GET(mkc, mkc, access_mode_1_0);
+}
+
+static uint64_t mkc_max_units(const uint8_t *mkc)
+{
+    uint64_t octowords = MLX5_GET(mkc, mkc, translations_octword_size);
+
+    return (octowords + XLT_ALIGN_OCTOWORDS - 1) / XLT_ALIGN_OCTOWORDS *
+           XLT_ALIGN_OCTOWORDS * 2;
+}
+
+static uint32_t page_size_check(uint32_t mode, uint32_t log_page)
+{
+    if (mode == MLX5_MKC_ACCESS_MODE_MTT &&
+        (log_page < MTT_MIN_LOG_PAGE || log_page > MTT_MAX_LOG_PAGE)) {
+        return MLX5_SYND_MKEY_PAGE_SIZE;
+    }
+    if (mode == MLX5_MKC_ACCESS_MODE_KSM &&
+        (log_page < KSM_MIN_LOG_PAGE || log_page > KSM_MAX_LOG_PAGE)) {
+        return MLX5_SYND_MKEY_PAGE_SIZE;
+    }
+    return 0;
+}
+
+/* Has the context room for an entry per page of [start, start + len)? */
+static bool xlt_room_ok(const uint8_t *mkc, uint32_t mode, uint64_t start,
+                        uint64_t len)
+{
+    uint32_t shift = MLX5_GET(mkc, mkc, log_page_size);
+    uint64_t in_page = start & ((1ull << shift) - 1);
+    uint64_t pages;
+
+    if (mode != MLX5_MKC_ACCESS_MODE_MTT && mode != MLX5_MKC_ACCESS_MODE_KSM) {
+        return true;
+    }
+    if (!len) {
+        return true;
+    }
+    pages = (in_page + (len - 1) < len - 1 ? UINT64_MAX >> shift
+                                           : (in_page + (len - 1)) >> shift) + 1;
+    return pages <= mkc_max_units(mkc) /
+                    (mode == MLX5_MKC_ACCESS_MODE_KSM ? 2 : 1);
+}
+
+uint32_t mlx5_mkey_context_check(const uint8_t *mkc)
+{
+    uint32_t mode = mkc_mode(mkc);
+    uint64_t start = MLX5_GET(mkc, mkc, start_addr);
+    uint64_t len = MLX5_GET(mkc, mkc, len);
+    uint32_t bad_page;
+
+    if (mode > MLX5_MKC_ACCESS_MODE_KSM) {
+        return MLX5_SYND_MKEY_MODE;
+    }
+    if (MLX5_GET(mkc, mkc, bsf_en)) {
+        return MLX5_SYND_MKEY_BSF;
+    }
+    if (MLX5_GET(mkc, mkc, free)) {
+        return 0; /* what UMR will set is checked when it enables the key */
+    }
+    bad_page = page_size_check(mode, MLX5_GET(mkc, mkc, log_page_size));
+    if (bad_page) {
+        return bad_page;
+    }
+    if (MLX5_GET(mkc, mkc, length64)) {
+        return 0;
+    }
+    if (!mlx5_range_ok(start, len)) {
+        return MLX5_SYND_MKEY_RANGE;
+    }
+    return xlt_room_ok(mkc, mode, start, len) ? 0 : MLX5_SYND_MKEY_XLT_SIZE;
+}
+
+static uint32_t mkc_access(const uint8_t *mkc)
+{
+    return (MLX5_GET(mkc, mkc, lr) ? MLX5_ACCESS_LOCAL_READ : 0) |
+           (MLX5_GET(mkc, mkc, lw) ? MLX5_ACCESS_LOCAL_WRITE : 0) |
+           (MLX5_GET(mkc, mkc, rr) ? MLX5_ACCESS_REMOTE_READ : 0) |
+           (MLX5_GET(mkc, mkc, rw) ? MLX5_ACCESS_REMOTE_WRITE : 0) |
+           (MLX5_GET(mkc, mkc, a) ? MLX5_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+static void set_pd(Mlx5Mkey *mkey, uint32_t pdn)
+{
+    Mlx5Obj *pd = mlx5_obj_get(mkey->o.func, MLX5_OBJ_PD, pdn);
+
+    mlx5_obj_ref(pd);
+    mlx5_obj_unref(mkey->pd);
+    mkey->pd = pd;
+    mkey->pdn = pdn;
+}
+
+void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
+{
+    memmove(mkey->mkc, mkc, sizeof(mkey->mkc));
+    mkey->variant = MLX5_GET(mkc, mkc, mkey_7_0);
+    mkey->free = MLX5_GET(mkc, mkc, free);
+    mkey->length64 = MLX5_GET(mkc, mkc, length64);
+    mkey->log_page_bytes = MLX5_GET(mkc, mkc, log_page_size);
+    mkey->mode = mkc_mode(mkc);
+    mkey->access = mkc_access(mkc);
+    mkey->qpn = MLX5_GET(mkc, mkc, qpn);
+    mkey->start = MLX5_GET(mkc, mkc, start_addr);
+    mkey->len = MLX5_GET(mkc, mkc, len);
+    mkey->xlt.max_units = mkc_max_units(mkc);
+    set_pd(mkey, MLX5_GET(mkc, mkc, pd));
+    if (mkey->free) {
+        mlx5_mkey_bind(mkey, NULL);
+    }
+}
+
+void mlx5_mkey_bind(Mlx5Mkey *window, Mlx5Mkey *region)
+{
+    mlx5_obj_ref(region);
+    mlx5_obj_unref(window->bound);
+    window->bound = region;
+}
+
+void mlx5_mkey_release(void *obj)
+{
+    Mlx5Mkey *mkey = obj;
+
+    mlx5_mkey_bind(mkey, NULL);
+    mlx5_obj_unref(mkey->pd);
+    mkey->pd = NULL;
+    mlx5_xlt_clear(&mkey->xlt);
+}
+
+Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key)
+{
+    Mlx5Mkey *mkey = mlx5_obj_get(func, MLX5_OBJ_MKEY, key >> 8);
+
+    return mkey && mkey->variant == (key & 0xff) ? mkey : NULL;
+}
+
+Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                    uint32_t key)
+{
+    Mlx5Mkey *mkey = mlx5_mkey_find(func, key);
+
+    if (!mkey) {
+        return MLX5_MKEY_UNKNOWN;
+    }
+    if (mkey->free) {
+        return MLX5_MKEY_FREE;
+    }
+    if (mkey->pdn != user->pdn) {
+        return MLX5_MKEY_PD;
+    }
+    if (mkey->qpn != MLX5_MKEY_ANY_QPN && mkey->qpn != user->qpn) {
+        return MLX5_MKEY_QPN;
+    }
+    if (!MLX5_GET(mkc, mkey->mkc, en_rinval)) {
+        return MLX5_MKEY_ACCESS;
+    }
+    MLX5_SET(mkc, mkey->mkc, free, 1);
+    mkey->free = true;
+    mlx5_mkey_bind(mkey, NULL);
+    mlx5_trace(func, MLX5_TRACE_STATE, "mkey 0x%x remotely invalidated", key);
+    return MLX5_MKEY_OK;
+}
+
+const char *mlx5_mkey_result_name(Mlx5MkeyResult result)
+{
+    static const char *const names[] = {
+        [MLX5_MKEY_OK] = "ok",
+        [MLX5_MKEY_UNKNOWN] = "unknown key",
+        [MLX5_MKEY_FREE] = "free",
+        [MLX5_MKEY_PD] = "protection domain",
+        [MLX5_MKEY_QPN] = "bound to another queue",
+        [MLX5_MKEY_ACCESS] = "access",
+        [MLX5_MKEY_BOUNDS] = "bounds",
+        [MLX5_MKEY_TRANSLATION] = "translation",
+    };
+
+    return result < G_N_ELEMENTS(names) ? names[result] : "?";
+}
+
+/* Checks of CREATE_MKEY that are not about the context. 0 = passed. */
+static uint32_t create_check(const Mlx5Cmd *cmd, uint64_t *actual)
+{
+    const uint8_t *in = cmd->in;
+    const uint8_t *mkc = MLX5_ADDR_OF(create_mkey_in, in,
+                                      memory_key_mkey_entry);
+    uint64_t room = cmd->in_len < MLX5_ST_SZ_BYTES(create_mkey_in) ? 0 :
+                    cmd->in_len - MLX5_ST_SZ_BYTES(create_mkey_in);
+
+    *actual = MLX5_GET(create_mkey_in, in, translations_octword_actual_size);
+    if (MLX5_GET(create_mkey_in, in, pg_access)) {
+        return MLX5_SYND_MKEY_PG_ACCESS;
+    }
+    if (MLX5_GET(create_mkey_in, in, mkey_umem_valid)) {
+        return MLX5_SYND_MKEY_UMEM;
+    }
+    if (*actual > MLX5_GET(mkc, mkc, translations_octword_size)) {
+        return MLX5_SYND_MKEY_XLT_ACTUAL;
+    }
+    if (*actual * 16 > room) {
+        return MLX5_SYND_MKEY_XLT_INPUT;
+    }
+    return mlx5_mkey_context_check(mkc);
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
+{
+    const uint8_t *mkc = MLX5_ADDR_OF(create_mkey_in, cmd->in,
+                                      memory_key_mkey_entry);
+    uint64_t actual;
+    uint32_t bad = create_check(cmd, &actual);
+    Mlx5Mkey *mkey;
+
+    if (bad) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, bad);
+        return;
+    }
+    if (!mlx5_obj_find(func, cmd, MLX5_OBJ_PD, MLX5_GET(mkc, mkc, pd),
+                       MLX5_SYND_MKEY_PD)) {
+        return;
+    }
+    mkey = mlx5_obj_new(func, MLX5_OBJ_MKEY, sizeof(*mkey), cmd->uid);
+    if (!mkey) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_MKEY_FULL);
+        return;
+    }
+    mlx5_mkey_set_context(mkey, mkc);
+    mlx5_mkey_load(mkey, 0, MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
+                   actual * 2, mkey->mode == MLX5_MKC_ACCESS_MODE_MTT ?
+                   MLX5_MTT_RD | MLX5_MTT_WR : 0);
+    MLX5_SET(create_mkey_out, cmd->out, mkey_index, mkey->o.id);
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_query_mkey)
+{
+    Mlx5Mkey *mkey;
+    uint8_t *xlt = MLX5_ADDR_OF(query_mkey_out, cmd->out,
+                                bsf0_klm0_pas_mtt0_1);
+
+    mkey = mlx5_obj_find(func, cmd, MLX5_OBJ_MKEY,
+                         MLX5_GET(query_mkey_in, cmd->in, mkey_index),
+                         MLX5_SYND_MKEY_QUERY_UNKNOWN);
+    if (!mkey) {
+        return;
+    }
+    memcpy(MLX5_ADDR_OF(query_mkey_out, cmd->out, memory_key_mkey_entry),
+           mkey->mkc, sizeof(mkey->mkc));
+    for (uint32_t unit = 0; unit < 4; unit++) {
+        mlx5_prm_set(xlt, unit * 64, 64, mlx5_xlt_get(&mkey->xlt, unit));
+    }
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_destroy_mkey)
+{
+    Mlx5Mkey *mkey;
+
+    mkey = mlx5_obj_find(func, cmd, MLX5_OBJ_MKEY,
+                         MLX5_GET(destroy_mkey_in, cmd->in, mkey_index),
+                         MLX5_SYND_MKEY_DESTROY_UNKNOWN);
+    if (!mkey) {
+        return;
+    }
+    if (mkey->o.refs) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_MKEY_BOUND);
+        return;
+    }
+    mlx5_obj_delete(mkey);
+}

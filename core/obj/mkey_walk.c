@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where the bytes of a memory key are: the checks of an access, storage of
+ * translation entries, and the walk over them.
+ *
+ *   PA    the address is a bus address
+ *   MTT   one bus address per page of 2^log_page_size
+ *   KSM   one {key, address} per 2^log_page_size bytes, under another key
+ *   KLM   {length, key, address} after each other; or, if the first entry is
+ *         a repeat block, several strided streams interleaved
+ *
+ * Keys under keys need the same protection domain and the local right that
+ * goes with the access, and are followed MLX5_MKEY_MAX_DEPTH deep. A walk takes
+ * MAX_STEPS entries at most, for lists can be made that multiply.
+ *
+ * Sources: PRM Memory Key Context; driver: mr.c, odp.c; libmlx5 qp.c
+ * (umr_sg_list_create, umr_strided_seg_create); IBA 10.6.3.
+ */
+#include "obj/mkey.h"
+
+#define MAX_STEPS (1u << 20)
+
+/* Where a KLM has its key, a repeat block has this (libmlx5 qp.c). */
+#define REPEAT_BLOCK_OP 0x400u
+
+#define REMOTE_ACCESS (MLX5_ACCESS_REMOTE_READ | MLX5_ACCESS_REMOTE_WRITE | \
+                       MLX5_ACCESS_REMOTE_ATOMIC)
+#define WRITE_ACCESS (MLX5_ACCESS_LOCAL_WRITE | MLX5_ACCESS_REMOTE_WRITE | \
+                      MLX5_ACCESS_REMOTE_ATOMIC)
+
+/* ---- storage ---- */
+
+/* Entries from @unit on that lie together. Return: NULL if never loaded. */
+static const uint64_t *xlt_run(const Mlx5Xlt *xlt, uint64_t unit, uint64_t *n)
+{
+    const uint64_t *chunk;
+
+    if (unit < xlt->first_units) {
+        *n = xlt->first_units - unit;
+        return xlt->first + unit;
+    }
+    if (!xlt->more || unit < MLX5_XLT_CHUNK) {
+        return NULL;
+    }
+    chunk = g_hash_table_lookup(xlt->more,
+                                GSIZE_TO_POINTER(unit / MLX5_XLT_CHUNK));
+    *n = MLX5_XLT_CHUNK - unit % MLX5_XLT_CHUNK;
+    return chunk ? chunk + unit % MLX5_XLT_CHUNK : NULL;
+}
+
+uint64_t mlx5_xlt_get(const Mlx5Xlt *xlt, uint64_t unit)
+{
+    uint64_t n;
+    const uint64_t *e = xlt_run(xlt, unit, &n);
+
+    return e ? *e : 0;
+}
+
+static void first_grow(Mlx5Xlt *xlt, uint32_t need)
+{
+    uint32_t units = MAX(xlt->first_units, 8u);
+
+    while (units < need) {
+        units *= 2;
+    }
+    if (units == xlt->first_units) {
+        return;
+    }
+    xlt->first = g_renew(uint64_t, xlt->first, units);
+    memset(xlt->first + xlt->first_units, 0,
+           (units - xlt->first_units) * sizeof(uint64_t));
+    xlt->first_units = units;
+}
+
+/* Room for up to *@n entries at @unit; *@n becomes how many fit there. */
+static uint64_t *xlt_room(Mlx5Xlt *xlt, uint64_t unit, uint64_t *n)
+{
+    uint64_t index = unit / MLX5_XLT_CHUNK, at = unit % MLX5_XLT_CHUNK;
+    uint64_t *chunk;
+
+    *n = MIN(*n, MLX5_XLT_CHUNK - at);
+    if (index == 0) {
+        first_grow(xlt, at + *n);
+        return xlt->first + at;
+    }
+    if (!xlt->more) {
+        xlt->more = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    }
+    chunk = g_hash_table_lookup(xlt->more, GSIZE_TO_POINTER(index));
+    if (!chunk) {
+        chunk = g_new0(uint64_t, MLX5_XLT_CHUNK);
+        g_hash_table_insert(xlt->more, GSIZE_TO_POINTER(index), chunk);
+    }
+    return chunk + at;
+}
+
+void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
+                    uint64_t num_units, uint64_t or_bits)
+{
+    while (num_units) {
+        uint64_t n = num_units;
+        uint64_t *to = xlt_room(&mkey->xlt, unit, &n);
+
+        for (uint64_t i = 0; i < n; i++) {
+            to[i] = mlx5_prm_get(entries + i * 8, 0, 64) | or_bits;
+        }
+        unit += n;
+        entries += n * 8;
+        num_units -= n;
+    }
+    mkey->klm_at = 0;
+    mkey->klm_off = 0;
+}
+
+void mlx5_xlt_clear(Mlx5Xlt *xlt)
+{
+    g_clear_pointer(&xlt->first, g_free);
+    g_clear_pointer(&xlt->more, g_hash_table_unref);
+    xlt->first_units = 0;
+}
+
+/* ---- checks ---- */
+
+/* The checks of one key, in the order in which a refusal names them. */
+static Mlx5MkeyResult check_key(const Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
+                                uint64_t va, uint64_t len, uint32_t access)
+{
+    if (mkey->free) {
+        return MLX5_MKEY_FREE;
+    }
+    if (mkey->pdn != user->pdn) {
+        return MLX5_MKEY_PD;
+    }
+    if (mkey->qpn != MLX5_MKEY_ANY_QPN && mkey->qpn != user->qpn) {
+        return MLX5_MKEY_QPN;
+    }
+    if (access & ~mkey->access) {
+        return MLX5_MKEY_ACCESS;
+    }
+    if (mkey->length64 ? !mlx5_range_ok(va, len)
+                       : !mlx5_range_inside(va, len, mkey->start, mkey->len)) {
+        return MLX5_MKEY_BOUNDS;
+    }
+    return MLX5_MKEY_OK;
+}
+
+/* The reserved lkey: all of memory, locally, for queues that may. */
+static Mlx5MkeyResult check_resd(const Mlx5MkeyUser *user, uint64_t va,
+                                 uint64_t len, uint32_t access)
+{
+    if (!user->rlkey) {
+        return MLX5_MKEY_UNKNOWN;
+    }
+    if (access & REMOTE_ACCESS) {
+        return MLX5_MKEY_ACCESS;
+    }
+    return mlx5_range_ok(va, len) ? MLX5_MKEY_OK : MLX5_MKEY_BOUNDS;
+}
+
+Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
+                               uint32_t key, uint64_t va, uint64_t len,
+                               uint32_t access)
+{
+    const Mlx5Mkey *mkey;
+
+    if (key == MLX5_RESD_LKEY) {
+        return check_resd(user, va, len, access);
+    }
+    mkey = mlx5_mkey_find(func, key);
+    return mkey ? check_key(mkey, user, va, len, access) : MLX5_MKEY_UNKNOWN;
+}
+
+/* ---- walk ---- */
+
+typedef struct Walk {
+    Mlx5Func *func;
+    const Mlx5MkeyUser *user;
+    GArray *ranges;
+    Mlx5Range run;           /* collected, not yet in @ranges */
+    uint32_t access;         /* asked of the key at the top */
+    uint32_t steps;          /* list entries still allowed */
+} Walk;
+
+typedef Mlx5MkeyResult WalkFn(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                              uint64_t len, uint32_t depth);
+
+static WalkFn walk_pa, walk_mtt, walk_klm, walk_ksm;
+
+static WalkFn *const walkers[] = {
+    [MLX5_MKC_ACCESS_MODE_PA] = walk_pa,
+    [MLX5_MKC_ACCESS_MODE_MTT] = walk_mtt,
+    [MLX5_MKC_ACCESS_MODE_KLMS] = walk_klm,
+    [MLX5_MKC_ACCESS_MODE_KSM] = walk_ksm,
+};
+
+static inline void emit(Walk *w, uint64_t addr, uint64_t len)
+{
+    if (w->run.len && w->run.addr + w->run.len == addr) {
+        w->run.len += len;
+        return;
+    }
+    if (w->run.len) {
+        g_array_append_val(w->ranges, w->run);
+    }
+    w->run = (Mlx5Range){ addr, len };
+}
+
+static bool step(Walk *w)
+{
+    return w->steps && w->steps--;
+}
+
+static Mlx5MkeyResult walk_pa(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                              uint64_t len, uint32_t depth)
+{
+    (void)mkey;
+    (void)depth;
+    emit(w, va, len);
+    return MLX5_MKEY_OK;
+}
+
+static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                               uint64_t len, uint32_t depth)
+{
+    uint32_t shift = mkey->log_page_bytes;
+    uint64_t page = 1ull << shift;
+    uint64_t need = w->access & WRITE_ACCESS ? MLX5_MTT_WR : MLX5_MTT_RD;
+    /* The first entry is the page that holds start_addr. */
+    uint64_t off = va - (mkey->start & ~(page - 1));
+    uint64_t unit = off >> shift, in = off & (page - 1);
+
+    (void)depth;
+    while (len) {
+        uint64_t n;
+        const uint64_t *mtt = xlt_run(&mkey->xlt, unit, &n);
+
+        if (!mtt) {
+            return MLX5_MKEY_TRANSLATION;
+        }
+        for (unit += n; n && len; n--, mtt++) {
+            uint64_t bytes = MIN(page - in, len);
+
+            if (!(*mtt & need)) {
+                return MLX5_MKEY_TRANSLATION;
+            }
+            emit(w, (*mtt & ~(page - 1)) + in, bytes);
+            len -= bytes;
+            in = 0;
+        }
+    }
+    return MLX5_MKEY_OK;
+}
+
+/* What an access needs of the keys below the one it names. */
+static uint32_t nested_access(uint32_t access)
+{
+    return access & WRITE_ACCESS ? MLX5_ACCESS_LOCAL_WRITE
+                                 : MLX5_ACCESS_LOCAL_READ;
+}
+
+static Mlx5MkeyResult walk_nested(Walk *w, uint32_t key, uint64_t va,
+                                  uint64_t len, uint32_t depth)
+{
+    Mlx5Mkey *mkey = mlx5_mkey_find(w->func, key);
+    Mlx5MkeyResult result;
+
+    if (!mkey) {
+        return MLX5_MKEY_UNKNOWN;
+    }
+    if (depth >= MLX5_MKEY_MAX_DEPTH || !step(w)) {
+        return MLX5_MKEY_TRANSLATION;
+    }
+    result = check_key(mkey, w->user, va, len, nested_access(w->access));
+    if (result != MLX5_MKEY_OK) {
+        return result;
+    }
+    return walkers[mkey->mode](w, mkey, va, len, depth + 1);
+}
+
+static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                               uint64_t len, uint32_t depth)
+{
+    uint32_t shift = mkey->log_page_bytes;
+    uint64_t page = 1ull << shift;
+    uint64_t off = va - (mkey->start & ~(page - 1));
+    uint64_t unit = (off >> shift) * 2, in = off & (page - 1);
+
+    for (; len; unit += 2, in = 0) {
+        uint64_t bytes = MIN(page - in, len);
+        uint32_t key = mlx5_xlt_get(&mkey->xlt, unit);
+        uint64_t at = mlx5_xlt_get(&mkey->xlt, unit + 1);
+        Mlx5MkeyResult result;
+
+        if (!key) {
+            return MLX5_MKEY_TRANSLATION;
+        }
+        result = walk_nested(w, key, at + in, bytes, depth);
+        if (result != MLX5_MKEY_OK) {
+            return result;
+        }
+        len -= bytes;
+    }
+    return MLX5_MKEY_OK;
+}
+
+/* One stream of a repeat block: 16 bits stride, 16 bits of bytes, key, va. */
+typedef struct Stream {
+    uint64_t stride, bytes, va;
+    uint32_t key;
+} Stream;
+
+static Stream stream_get(const Mlx5Mkey *mkey, uint32_t i)
+{
+    uint64_t w0 = mlx5_xlt_get(&mkey->xlt, 2 + 2 * i);
+
+    return (Stream){ w0 >> 48, w0 >> 32 & 0xffff,
+                     mlx5_xlt_get(&mkey->xlt, 3 + 2 * i), (uint32_t)w0 };
+}
+
+/*
+ * A repeat block: {bytes of a cycle, op, cycles, streams}, then the streams. A
+ * cycle takes some bytes from each; the next one the bytes a stride further.
+ */
+static Mlx5MkeyResult walk_strided(Walk *w, Mlx5Mkey *mkey, uint64_t off,
+                                   uint64_t len, uint32_t depth)
+{
+    uint64_t cycle_bytes = mlx5_xlt_get(&mkey->xlt, 0) >> 32;
+    uint64_t w1 = mlx5_xlt_get(&mkey->xlt, 1);
+    uint64_t cycle, in;
+    uint32_t streams = w1 & 0xffff;
+
+    if (!cycle_bytes) {
+        return MLX5_MKEY_TRANSLATION;
+    }
+    cycle = off / cycle_bytes;
+    in = off % cycle_bytes;
+    for (; len && cycle < w1 >> 32; cycle++) {
+        uint64_t before = len;
+
+        for (uint32_t i = 0; len && i < streams; i++) {
+            Stream s = stream_get(mkey, i);
+            uint64_t bytes = s.bytes > in ? MIN(s.bytes - in, len) : 0;
+            Mlx5MkeyResult result;
+
+            if (!step(w)) {
+                return MLX5_MKEY_TRANSLATION;
+            }
+            if (bytes) {
+                result = walk_nested(w, s.key, s.va + cycle * s.stride + in,
+                                     bytes, depth);
+                if (result != MLX5_MKEY_OK) {
+                    return result;
+                }
+            }
+            in -= MIN(in, s.bytes);
+            len -= bytes;
+        }
+        if (len == before) {
+            return MLX5_MKEY_TRANSLATION; /* streams shorter than a cycle */
+        }
+    }
+    return len ? MLX5_MKEY_TRANSLATION : MLX5_MKEY_OK;
+}
+
+/*
+ * A list is walked from where the last walk stood if that is not behind @off:
+ * a transfer in packets then costs its length, not its square.
+ */
+static Mlx5MkeyResult walk_klm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                               uint64_t len, uint32_t depth)
+{
+    uint64_t off = va - mkey->start;
+    uint32_t i = mkey->klm_at;
+    uint64_t base = mkey->klm_off;
+
+    if ((uint32_t)mlx5_xlt_get(&mkey->xlt, 0) == REPEAT_BLOCK_OP) {
+        return walk_strided(w, mkey, off, len, depth);
+    }
+    if (base > off) {
+        i = 0;
+        base = 0;
+    }
+    while (len) {
+        uint64_t w0 = mlx5_xlt_get(&mkey->xlt, 2ull * i);
+        uint64_t at = mlx5_xlt_get(&mkey->xlt, 2ull * i + 1);
+        uint64_t size = w0 >> 32, in = off - base;
+
+        if (!size || !step(w)) {
+            return MLX5_MKEY_TRANSLATION; /* an empty entry ends the list */
+        }
+        mkey->klm_at = i;
+        mkey->klm_off = base;
+        if (in < size) {
+            uint64_t bytes = MIN(size - in, len);
+            Mlx5MkeyResult result = walk_nested(w, (uint32_t)w0, at + in,
+                                                bytes, depth);
+
+            if (result != MLX5_MKEY_OK) {
+                return result;
+            }
+            off += bytes;
+            len -= bytes;
+        }
+        base += size;
+        i++;
+    }
+    return MLX5_MKEY_OK;
+}
+
+/* The key that the request names. */
+static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
+{
+    Mlx5Mkey *mkey;
+    Mlx5MkeyResult result;
+
+    if (key == MLX5_RESD_LKEY) {
+        result = check_resd(w->user, va, len, w->access);
+        if (result == MLX5_MKEY_OK && len) {
+            emit(w, va, len);
+        }
+        return result;
+    }
+    mkey = mlx5_mkey_find(w->func, key);
+    if (!mkey) {
+        return MLX5_MKEY_UNKNOWN;
+    }
+    result = check_key(mkey, w->user, va, len, w->access);
+    if (result != MLX5_MKEY_OK || !len) {
+        return result;
+    }
+    return walkers[mkey->mode](w, mkey, va, len, 0);
+}
+
+Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 uint32_t key, uint64_t va, uint64_t len,
+                                 uint32_t access, GArray *ranges)
+{
+    Walk w = {
+        .func = func,
+        .user = user,
+        .ranges = ranges,
+        .access = access,
+        .steps = MAX_STEPS,
+    };
+    Mlx5MkeyResult result;
+
+    if (ranges->len) { /* join with what the caller has already */
+        w.run = g_array_index(ranges, Mlx5Range, ranges->len - 1);
+        g_array_set_size(ranges, ranges->len - 1);
+    }
+    result = walk_top(&w, key, va, len);
+    if (w.run.len) {
+        g_array_append_val(ranges, w.run);
+    }
+    return result;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Send WQEs: the table of opcodes and the parser; see wqe.h.
+ *
+ * Left out, and refused as unknown: LSO (Ethernet queues parse their own),
+ * signature operations, cross-channel, tag matching.
+ */
+#include "rdma/wqe.h"
+#include "bus/trace.h"
+
+#define T(st) (1u << MLX5_QP_ST_##st)
+/* Transports of one peer, and those that carry an address in each WQE. */
+#define CONNECTED (T(RC) | T(UC) | T(XRC))
+#define ONESIDED (T(RC) | T(UC) | T(XRC) | T(DCI))
+#define RELIABLE (T(RC) | T(XRC) | T(DCI))
+#define DATAGRAM (T(UD) | T(QP0) | T(QP1))
+#define ANY (ONESIDED | DATAGRAM)
+#define DATA (MLX5_WQEF_DATA | MLX5_WQEF_INLINE)
+#define SCATTER (MLX5_WQEF_DATA | MLX5_WQEF_SCATTER)
+
+/* Which operation on which transport: IBA table 46 and 9.6. */
+static const Mlx5WqeOp ops[256] = {
+    [MLX5_OPCODE_NOP] = { "NOP", ANY | T(REG_UMR) | T(RAW_ETHERTYPE),
+                          MLX5_WQEF_LOCAL },
+    [MLX5_OPCODE_SEND_INVAL] = { "SEND_INVAL", RELIABLE,
+                                 DATA | MLX5_WQEF_INVAL },
+    [MLX5_OPCODE_RDMA_WRITE] = { "RDMA_WRITE", ONESIDED,
+                                 MLX5_WQEF_RADDR | DATA },
+    [MLX5_OPCODE_RDMA_WRITE_IMM] = { "RDMA_WRITE_IMM", ONESIDED,
+                                     MLX5_WQEF_RADDR | DATA | MLX5_WQEF_IMM },
+    [MLX5_OPCODE_SEND] = { "SEND", ANY, DATA },
+    [MLX5_OPCODE_SEND_IMM] = { "SEND_IMM", ANY, DATA | MLX5_WQEF_IMM },
+    [MLX5_OPCODE_RDMA_READ] = { "RDMA_READ", RELIABLE,
+                                MLX5_WQEF_RADDR | SCATTER },
+    [MLX5_OPCODE_ATOMIC_CS] = { "ATOMIC_CS", RELIABLE,
+                                MLX5_WQEF_RADDR | MLX5_WQEF_ATOMIC | SCATTER },
+    [MLX5_OPCODE_ATOMIC_FA] = { "ATOMIC_FA", RELIABLE,
+                                MLX5_WQEF_RADDR | MLX5_WQEF_ATOMIC | SCATTER },
+    [MLX5_OPCODE_ATOMIC_MASKED_CS] = { "ATOMIC_MASKED_CS", RELIABLE,
+        MLX5_WQEF_RADDR | MLX5_WQEF_MASKED | SCATTER },
+    [MLX5_OPCODE_ATOMIC_MASKED_FA] = { "ATOMIC_MASKED_FA", RELIABLE,
+        MLX5_WQEF_RADDR | MLX5_WQEF_MASKED | SCATTER },
+    [MLX5_OPCODE_UMR] = { "UMR", CONNECTED | T(REG_UMR),
+                          MLX5_WQEF_UMR | MLX5_WQEF_LOCAL },
+};
+
+const Mlx5WqeOp *mlx5_wqe_op(uint8_t opcode)
+{
+    return ops[opcode].name ? &ops[opcode] : NULL;
+}
+
+/* Where the parser stands in the copy. */
+typedef struct Cursor {
+    Mlx5SendWqe *wqe;
+    uint32_t at, end;        /* bytes */
+} Cursor;
+
+/* Return: the next @bytes, or NULL if the WQE ends before. */
+static const uint8_t *take(Cursor *c, uint32_t bytes)
+{
+    const uint8_t *p = c->wqe->raw + c->at;
+
+    if (c->end - c->at < bytes) {
+        return NULL;
+    }
+    c->at += bytes;
+    return p;
+}
+
+static void parse_ctrl(Mlx5SendWqe *wqe)
+{
+    const uint8_t *p = wqe->raw;
+
+    wqe->opmod = MLX5_GET(wqe_ctrl, p, opc_mod);
+    wqe->index = MLX5_GET(wqe_ctrl, p, wqe_index);
+    wqe->opcode = MLX5_GET(wqe_ctrl, p, opcode);
+    wqe->qpn = MLX5_GET(wqe_ctrl, p, qpn);
+    wqe->ds = MLX5_GET(wqe_ctrl, p, ds);
+    wqe->fence = MLX5_GET(wqe_ctrl, p, fm);
+    wqe->ce = MLX5_GET(wqe_ctrl, p, ce);
+    wqe->se = MLX5_GET(wqe_ctrl, p, se);
+    wqe->general_id = MLX5_GET(wqe_ctrl, p, general_id);
+    wqe->op = mlx5_wqe_op(wqe->opcode);
+}
+
+/*
+ * The address vector is 48 bytes, or 16 when its extension bit is clear: then
+ * there is no MAC, GID or flow label, and a RoCE device cannot send it.
+ */
+static bool parse_av(Cursor *c)
+{
+    const uint8_t *p = take(c, 16);
+    Mlx5WqeAv *av = &c->wqe->av;
+
+    if (!p) {
+        return false;
+    }
+    av->dc_key = MLX5_GET(wqe_av, p, q_key_or_dc_key);
+    av->qkey = av->dc_key >> 32;
+    av->dqpn = MLX5_GET(wqe_av, p, destination_qp_dct);
+    av->stat_rate = MLX5_GET(wqe_av, p, stat_rate);
+    av->sl = MLX5_GET(wqe_av, p, sl);
+    av->udp_sport = MLX5_GET(wqe_av, p, rlid_udp_sport);
+    if (!MLX5_GET(wqe_av, p, extended)) {
+        return true;
+    }
+    if (!take(c, MLX5_ST_SZ_BYTES(wqe_av) - 16)) {
+        return false;
+    }
+    memcpy(av->rmac, MLX5_ADDR_OF(wqe_av, p, rmac_47_16), 6);
+    av->tclass = MLX5_GET(wqe_av, p, tclass);
+    av->hop_limit = MLX5_GET(wqe_av, p, hop_limit);
+    av->grh = MLX5_GET(wqe_av, p, grh);
+    av->src_addr_index = MLX5_GET(wqe_av, p, src_addr_index);
+    av->flow_label = MLX5_GET(wqe_av, p, flow_label);
+    memcpy(av->dgid, MLX5_ADDR_OF(wqe_av, p, rgid_rip), 16);
+    return true;
+}
+
+static bool parse_xrc(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_xrc));
+
+    if (p) {
+        c->wqe->xrc_srqn = MLX5_GET(wqe_xrc, p, xrc_srqn);
+    }
+    return p;
+}
+
+static bool parse_raddr(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_raddr));
+
+    if (p) {
+        c->wqe->raddr = MLX5_GET(wqe_raddr, p, remote_virtual_address);
+        c->wqe->rkey = MLX5_GET(wqe_raddr, p, rkey);
+    }
+    return p;
+}
+
+static bool parse_atomic(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_atomic));
+
+    if (p) {
+        c->wqe->swap_add = MLX5_GET(wqe_atomic, p, swap_or_add_data);
+        c->wqe->compare = MLX5_GET(wqe_atomic, p, compare_data);
+    }
+    return p;
+}
+
+static bool parse_masked(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_masked_atomic));
+    Mlx5SendWqe *w = c->wqe;
+
+    if (p) {
+        w->swap_add = MLX5_GET(wqe_masked_atomic, p, swap_or_add_data);
+        w->compare = MLX5_GET(wqe_masked_atomic, p, compare_data);
+        w->swap_add_mask = MLX5_GET(wqe_masked_atomic, p, swap_or_add_mask);
+        w->compare_mask = MLX5_GET(wqe_masked_atomic, p, compare_mask);
+    }
+    return p;
+}
+
+/* The segments that come before data. Return: false if truncated. */
+static bool parse_head(Cursor *c, Mlx5QpSt st)
+{
+    uint32_t flags = c->wqe->op->flags;
+
+    if (!(flags & MLX5_WQEF_LOCAL)) {
+        if (st == MLX5_QP_ST_XRC && !parse_xrc(c)) {
+            return false;
+        }
+        if (((DATAGRAM | T(DCI)) & 1u << st) && !parse_av(c)) {
+            return false;
+        }
+    }
+    return (!(flags & MLX5_WQEF_RADDR) || parse_raddr(c)) &&
+           (!(flags & MLX5_WQEF_ATOMIC) || parse_atomic(c)) &&
+           (!(flags & MLX5_WQEF_MASKED) || parse_masked(c));
+}
+
+/* UMR: where its parts are; what they mean is umr.c's. */
+static Mlx5WqeError parse_umr(Cursor *c)
+{
+    Mlx5SendWqe *w = c->wqe;
+
+    w->umr_ctrl_at = c->at;
+    if (!take(c, MLX5_ST_SZ_BYTES(wqe_umr_ctrl))) {
+        return MLX5_WQE_ERR_TRUNCATED;
+    }
+    w->umr_mkey_at = c->at;
+    if (!take(c, MLX5_ST_SZ_BYTES(mkc))) {
+        return MLX5_WQE_ERR_TRUNCATED;
+    }
+    w->umr_xlt_at = c->at;
+    return MLX5_WQE_OK;
+}
+
+static void add_data(Mlx5SendWqe *w, Mlx5WqeData data)
+{
+    /* Each takes 16 bytes of a WQE of at most 63 * 16, less the control. */
+    g_assert(w->num_data < G_N_ELEMENTS(w->data));
+    w->data[w->num_data++] = data;
+    w->length += data.len;
+}
+
+/* An inline segment: 4 bytes of header, data, padding to 16. */
+static Mlx5WqeError parse_inline(Cursor *c)
+{
+    const uint8_t *p = c->wqe->raw + c->at;
+    uint32_t len = MLX5_GET(wqe_inline, p, byte_count);
+    uint32_t at = c->at + MLX5_ST_SZ_BYTES(wqe_inline);
+
+    if (!(c->wqe->op->flags & MLX5_WQEF_INLINE)) {
+        return MLX5_WQE_ERR_INLINE_OP;
+    }
+    if (!take(c, (MLX5_ST_SZ_BYTES(wqe_inline) + len + 15) & ~15u)) {
+        return MLX5_WQE_ERR_INLINE;
+    }
+    if (len) {
+        add_data(c->wqe, (Mlx5WqeData){ .len = len, .inline_at = at });
+    }
+    return MLX5_WQE_OK;
+}
+
+static Mlx5WqeError parse_pointer(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_data));
+    uint32_t len = MLX5_GET(wqe_data, p, byte_count);
+
+    add_data(c->wqe, (Mlx5WqeData){
+        .addr = MLX5_GET(wqe_data, p, local_virtual_address),
+        .lkey = MLX5_GET(wqe_data, p, lkey),
+        .len = len ? len : 1u << 31, /* PRM: 0 stands for 2^31 */
+    });
+    return MLX5_WQE_OK;
+}
+
+static Mlx5WqeError parse_data(Cursor *c)
+{
+    Mlx5WqeError error = MLX5_WQE_OK;
+
+    if (c->at < c->end && !(c->wqe->op->flags & MLX5_WQEF_DATA)) {
+        return MLX5_WQE_ERR_DATA_OP;
+    }
+    while (c->at < c->end && error == MLX5_WQE_OK) {
+        error = MLX5_GET(wqe_inline, c->wqe->raw + c->at, inline)
+                    ? parse_inline(c) : parse_pointer(c);
+    }
+    if (error == MLX5_WQE_OK && c->wqe->length > MLX5_MSG_MAX_BYTES) {
+        return MLX5_WQE_ERR_LENGTH;
+    }
+    return error;
+}
+
+static Mlx5WqeError parse_body(Mlx5SendWqe *wqe, Mlx5QpSt st)
+{
+    Cursor c = { wqe, MLX5_ST_SZ_BYTES(wqe_ctrl), wqe->ds * 16u };
+    Mlx5WqeError error;
+
+    if (!parse_head(&c, st)) {
+        return MLX5_WQE_ERR_TRUNCATED;
+    }
+    if (wqe->opcode == MLX5_OPCODE_NOP) {
+        return MLX5_WQE_OK; /* what follows is padding */
+    }
+    if (wqe->op->flags & MLX5_WQEF_UMR) {
+        return parse_umr(&c);
+    }
+    error = parse_data(&c);
+    if (error == MLX5_WQE_OK && wqe->length != 8 &&
+        (wqe->op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED))) {
+        return MLX5_WQE_ERR_ATOMIC_SIZE;
+    }
+    return error;
+}
+
+/* Checks of the control segment; @len: bytes there are. */
+static Mlx5WqeError check_ctrl(const Mlx5SendWqe *wqe, uint32_t len,
+                               Mlx5QpSt st, uint32_t qpn)
+{
+    if (!wqe->ds) {
+        return MLX5_WQE_ERR_DS;
+    }
+    if (wqe->ds * 16u > len) {
+        return MLX5_WQE_ERR_BEYOND;
+    }
+    if (wqe->qpn != qpn) {
+        return MLX5_WQE_ERR_QPN;
+    }
+    if (!wqe->op) {
+        return MLX5_WQE_ERR_OPCODE;
+    }
+    return wqe->op->qp_types & 1u << st ? MLX5_WQE_OK : MLX5_WQE_ERR_QP_TYPE;
+}
+
+/* Everything but the copy, which is filled as it is read. */
+static void wqe_clear(Mlx5SendWqe *wqe)
+{
+    memset(wqe, 0, offsetof(Mlx5SendWqe, data));
+}
+
+Mlx5WqeError mlx5_wqe_parse(Mlx5SendWqe *wqe, const uint8_t *bytes,
+                            uint32_t len, Mlx5QpSt st, uint32_t qpn)
+{
+    Mlx5WqeError error;
+
+    wqe_clear(wqe);
+    if (len < MLX5_ST_SZ_BYTES(wqe_ctrl)) {
+        return MLX5_WQE_ERR_BEYOND;
+    }
+    len = MIN(len, MLX5_WQE_MAX_BYTES);
+    memcpy(wqe->raw, bytes, len);
+    parse_ctrl(wqe);
+    error = check_ctrl(wqe, len, st, qpn);
+    return error == MLX5_WQE_OK ? parse_body(wqe, st) : error;
+}
+
+/* Each byte is read once: first a basic block, then what it says is missing. */
+Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
+                            Mlx5SendWqe *wqe)
+{
+    uint64_t size = (uint64_t)MLX5_WQE_BB << qp->sq_log_size;
+    uint64_t at = (uint64_t)index * MLX5_WQE_BB % size;
+    uint64_t room = MIN((uint64_t)posted * MLX5_WQE_BB, size);
+    uint32_t len = MIN(room, MLX5_WQE_MAX_BYTES);
+    uint32_t more;
+    Mlx5WqeError error;
+
+    wqe_clear(wqe);
+    if (!mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size, at, wqe->raw,
+                             MLX5_WQE_BB)) {
+        return MLX5_WQE_ERR_FETCH;
+    }
+    parse_ctrl(wqe);
+    error = check_ctrl(wqe, len, qp->st, qp->o.id);
+    if (error != MLX5_WQE_OK) {
+        return error;
+    }
+    more = wqe->ds * 16u > MLX5_WQE_BB ? wqe->ds * 16u - MLX5_WQE_BB : 0;
+    if (more && !mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
+                                     (at + MLX5_WQE_BB) % size,
+                                     wqe->raw + MLX5_WQE_BB, more)) {
+        return MLX5_WQE_ERR_FETCH;
+    }
+    return parse_body(wqe, qp->st);
+}
+
+/* ---- names ---- */
+
+static const struct {
+    const char *name;
+    uint8_t syndrome;
+} errors[] = {
+#define E(error, name) \
+    [MLX5_WQE_##error] = { name, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR }
+    [MLX5_WQE_OK] = { "ok", 0 },
+    E(ERR_FETCH, "ring not readable"),
+    E(ERR_DS, "ds is 0"),
+    E(ERR_BEYOND, "longer than posted"),
+    E(ERR_QPN, "another queue's number"),
+    E(ERR_OPCODE, "unknown opcode"),
+    E(ERR_QP_TYPE, "opcode not of this transport"),
+    E(ERR_TRUNCATED, "truncated"),
+    E(ERR_INLINE, "inline data past the end"),
+    E(ERR_INLINE_OP, "inline data to be written"),
+    E(ERR_DATA_OP, "data on an operation without"),
+    E(ERR_ATOMIC_SIZE, "atomic result not 8 bytes"),
+    [MLX5_WQE_ERR_LENGTH] = { "longer than 2^31 bytes",
+                              MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR },
+#undef E
+};
+G_STATIC_ASSERT(G_N_ELEMENTS(errors) == MLX5_WQE_ERR_COUNT);
+
+const char *mlx5_wqe_error_name(Mlx5WqeError error)
+{
+    return error < MLX5_WQE_ERR_COUNT ? errors[error].name : "?";
+}
+
+uint8_t mlx5_wqe_error_syndrome(Mlx5WqeError error)
+{
+    return error < MLX5_WQE_ERR_COUNT ? errors[error].syndrome
+                                      : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+}
+
+void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error)
+{
+    Mlx5Func *func = qp->o.func;
+    GString *line;
+
+    if (!mlx5_trace_on(func, MLX5_TRACE_WQE)) {
+        return;
+    }
+    line = g_string_new(NULL);
+    g_string_printf(line, "qp 0x%x wqe %u %s", qp->o.id, wqe->index,
+                    wqe->op ? wqe->op->name : "?");
+    mlx5_prm_format(line, &mlx5_layout_wqe_ctrl, wqe->raw,
+                    MLX5_ST_SZ_BYTES(wqe_ctrl));
+    if (wqe->op && (wqe->op->flags & MLX5_WQEF_RADDR)) {
+        g_string_append_printf(line, " raddr=0x%" G_GINT64_MODIFIER
+                               "x rkey=0x%x", wqe->raddr, wqe->rkey);
+    }
+    g_string_append_printf(line, " segs=%u length=%" G_GUINT64_FORMAT,
+                           wqe->num_data, wqe->length);
+    if (error != MLX5_WQE_OK) {
+        g_string_append_printf(line, " refused: %s",
+                               mlx5_wqe_error_name(error));
+    }
+    mlx5_trace_line(func, MLX5_TRACE_WQE, "%s", line->str);
+    g_string_free(line, true);
+}
