@@ -4,6 +4,7 @@
  * of mlx5sim.h that are not BAR accesses. Everything here takes the lock,
  * calls one folder, drops the lock.
  */
+#include "fw/lower.h"
 #include "layers.h"
 
 #define PROP_ERROR g_quark_from_static_string("mlx5sim-property")
@@ -139,17 +140,33 @@ void mlx5_func_free(Mlx5Func *func)
     g_free(func);
 }
 
-void mlx5_func_reset(Mlx5Func *func)
+/* Objects, then the layers from the lowest up to row @first. */
+static void reset_layers(Mlx5Func *func, size_t first)
 {
-    mlx5_func_lock(func);
     drop_state(func);
-    for (size_t i = G_N_ELEMENTS(layers); i-- > 0;) {
+    for (size_t i = G_N_ELEMENTS(layers); i-- > first;) {
         if (layers[i].reset) {
             layers[i].reset(func);
         }
     }
     func->dma_fault = false;
+}
+
+void mlx5_func_reset_locked(Mlx5Func *func)
+{
+    reset_layers(func, 0);
     memset(&func->stats, 0, sizeof(func->stats));
+}
+
+void mlx5_func_stop(Mlx5Func *func)
+{
+    reset_layers(func, 1);
+}
+
+void mlx5_func_reset(Mlx5Func *func)
+{
+    mlx5_func_lock(func);
+    mlx5_func_reset_locked(func);
     mlx5_func_unlock(func);
 }
 

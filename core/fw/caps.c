@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * HCA capabilities: a current and a maximum set per group (PRM: HCA
+ * Capabilities; driver: fw.c mlx5_query_hca_caps, main.c set_hca_cap).
+ *
+ * Values come from caps_table.def, the properties and the model. SET_HCA_CAP
+ * works before INIT_HCA, on fields we know, up to the maximum; what we do not
+ * know is ignored, as the driver writes back whole blocks it read.
+ */
+#include "fw/fw_internal.h"
+
+/** op_mod of QUERY_HCA_CAP: type << 1 | mode; of SET_HCA_CAP: type << 1. */
+enum {
+    MODE_MAX = 0,
+    MODE_CUR = 1,
+};
+
+/** A group: its number, its layout, and the bit of the general group that
+ * says it exists (0 = always). */
+static const struct {
+    uint16_t type;
+    const Mlx5Layout *layout;
+    uint32_t gate_off;
+} groups[] = {
+    [MLX5_CAP_GROUP_GENERAL] = { 0x0, &mlx5_layout_cmd_hca_cap, 0 },
+    [MLX5_CAP_GROUP_ETHERNET] = {
+        0x1, &mlx5_layout_per_protocol_networking_offload_caps,
+        MLX5_BIT_OFF(cmd_hca_cap, eth_net_offloads) },
+    [MLX5_CAP_GROUP_ATOMIC] = { 0x3, &mlx5_layout_atomic_caps,
+                                MLX5_BIT_OFF(cmd_hca_cap, atomic) },
+    [MLX5_CAP_GROUP_ROCE] = { 0x4, &mlx5_layout_roce_cap,
+                              MLX5_BIT_OFF(cmd_hca_cap, roce) },
+    [MLX5_CAP_GROUP_FLOW_TABLE] = {
+        0x7, &mlx5_layout_flow_table_nic_cap,
+        MLX5_BIT_OFF(cmd_hca_cap, nic_flow_table) },
+};
+
+G_STATIC_ASSERT(G_N_ELEMENTS(groups) == MLX5_CAP_GROUP_COUNT);
+
+typedef struct CapRow {
+    Mlx5CapGroup group;
+    uint32_t bit_off, bits;
+    uint64_t cur, max;
+} CapRow;
+
+#define RX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
+                            flow_table_properties_nic_receive)
+#define MATCH_OFF (RX_OFF + \
+                   MLX5_BIT_OFF(flow_table_prop_layout, ft_field_support))
+#define BITMASK_OFF \
+    (RX_OFF + MLX5_BIT_OFF(flow_table_prop_layout, ft_field_bitmask_support))
+
+static const CapRow rows[] = {
+#define CAP(g, l, f, c, m) \
+    { MLX5_CAP_GROUP_##g, MLX5_BIT_OFF(l, f), MLX5_BIT_SZ(l, f), c, m },
+#define CAP_RX(l, f, v)                                                  \
+    { MLX5_CAP_GROUP_FLOW_TABLE, RX_OFF + MLX5_BIT_OFF(l, f),            \
+      MLX5_BIT_SZ(l, f), v, v },
+#define CAP_MATCH(f)                                                     \
+    { MLX5_CAP_GROUP_FLOW_TABLE,                                         \
+      MATCH_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },  \
+    { MLX5_CAP_GROUP_FLOW_TABLE,                                         \
+      BITMASK_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },
+#include "fw/caps_table.def"
+};
+
+#define GEN_SET(caps, field, v)                                                \
+    do {                                                                       \
+        MLX5_SET(cmd_hca_cap, (caps)->cur[MLX5_CAP_GROUP_GENERAL], field, v);  \
+        MLX5_SET(cmd_hca_cap, (caps)->max[MLX5_CAP_GROUP_GENERAL], field, v);  \
+    } while (0)
+
+static uint32_t group_bytes(Mlx5CapGroup g)
+{
+    return groups[g].layout->bits / 8;
+}
+
+void mlx5_caps_new(Mlx5Func *func)
+{
+    Mlx5Caps *caps = &func->fw->caps;
+
+    for (unsigned g = 0; g < MLX5_CAP_GROUP_COUNT; g++) {
+        caps->cur[g] = g_malloc0(group_bytes(g));
+        caps->max[g] = g_malloc0(group_bytes(g));
+    }
+}
+
+void mlx5_caps_free(Mlx5Func *func)
+{
+    Mlx5Caps *caps = &func->fw->caps;
+
+    for (unsigned g = 0; g < MLX5_CAP_GROUP_COUNT; g++) {
+        g_free(caps->cur[g]);
+        g_free(caps->max[g]);
+    }
+}
+
+/* steering_format_version (driver: enum mlx5_ifc_steering_format_version). */
+static uint32_t steering_format(Mlx5Model model)
+{
+    static const uint8_t version[MLX5_MODEL_COUNT] = {
+        [MLX5_MODEL_CX5] = 0, [MLX5_MODEL_CX6DX] = 1, [MLX5_MODEL_CX7] = 2,
+    };
+
+    return version[model];
+}
+
+static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
+{
+    const Mlx5FuncProps *p = &func->props;
+
+    GEN_SET(caps, vhca_id, func->vhca_id);
+    GEN_SET(caps, log_max_qp, p->log_max_qp);
+    GEN_SET(caps, log_max_cq, p->log_max_cq);
+    GEN_SET(caps, log_max_cq_sz, p->log_max_cq_sz);
+    GEN_SET(caps, log_max_mkey, p->log_max_mkey);
+    GEN_SET(caps, uar_sz, p->log_bar_size - 20);
+    GEN_SET(caps, imaicl, p->mw);
+    GEN_SET(caps, xrc, p->xrc);
+    GEN_SET(caps, atomic, p->atomic);
+    GEN_SET(caps, roce, p->roce);
+    GEN_SET(caps, disable_local_lb_uc, p->local_lb);
+    GEN_SET(caps, disable_local_lb_mc, p->local_lb);
+    GEN_SET(caps, steering_format_version, steering_format(p->model));
+}
+
+void mlx5_caps_reset(Mlx5Func *func)
+{
+    Mlx5Caps *caps = &func->fw->caps;
+
+    for (unsigned g = 0; g < MLX5_CAP_GROUP_COUNT; g++) {
+        memset(caps->cur[g], 0, group_bytes(g));
+        memset(caps->max[g], 0, group_bytes(g));
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const CapRow *r = &rows[i];
+
+        mlx5_prm_set(caps->cur[r->group], r->bit_off, r->bits, r->cur);
+        mlx5_prm_set(caps->max[r->group], r->bit_off, r->bits, r->max);
+    }
+    set_from_props(func, caps);
+}
+
+uint64_t mlx5_fw_cap_gen(Mlx5Func *func, uint32_t bit_off, uint32_t bits)
+{
+    return mlx5_prm_get(func->fw->caps.cur[MLX5_CAP_GROUP_GENERAL], bit_off,
+                        bits);
+}
+
+bool mlx5_fw_atomic_host_order(Mlx5Func *func)
+{
+    return MLX5_GET(atomic_caps, func->fw->caps.cur[MLX5_CAP_GROUP_ATOMIC],
+                    atomic_req_8B_endianness_mode);
+}
+
+/* A group exists if its gate can be set at all. Return: false if not. */
+static bool find_group(Mlx5Func *func, uint16_t type, Mlx5CapGroup *group)
+{
+    const uint8_t *gen = func->fw->caps.max[MLX5_CAP_GROUP_GENERAL];
+
+    for (unsigned g = 0; g < MLX5_CAP_GROUP_COUNT; g++) {
+        if (groups[g].type == type) {
+            *group = g;
+            return !groups[g].gate_off ||
+                   mlx5_prm_get(gen, groups[g].gate_off, 1);
+        }
+    }
+    return false;
+}
+
+static bool own_function(Mlx5Cmd *cmd, bool other, uint32_t function_id)
+{
+    if (other || function_id) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_CAP_FUNCTION);
+        return false;
+    }
+    return true;
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_query_hca_cap)
+{
+    Mlx5Caps *caps = &func->fw->caps;
+    Mlx5CapGroup g;
+
+    if (!own_function(cmd, MLX5_GET(query_hca_cap_in, cmd->in, other_function),
+                      MLX5_GET(query_hca_cap_in, cmd->in, function_id))) {
+        return;
+    }
+    if (!find_group(func, cmd->op_mod >> 1, &g)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_CAP_GROUP);
+        return;
+    }
+    memcpy(MLX5_ADDR_OF(query_hca_cap_out, cmd->out, capability),
+           (cmd->op_mod & 1) == MODE_CUR ? caps->cur[g] : caps->max[g],
+           group_bytes(g));
+}
+
+/* Walk the fields of @layout in @want; @base is its place in the group. */
+/* Return: false if one asks for more than the maximum. */
+static bool fields_allowed(const Mlx5Layout *layout, uint32_t base,
+                           const uint8_t *want, uint32_t want_bits,
+                           const uint8_t *max)
+{
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
+        const Mlx5Field *f = &layout->fields[i];
+        uint32_t off = base + f->bit_off;
+
+        if (off + f->bits > want_bits) {
+            continue;
+        }
+        if (f->sub) {
+            if (!fields_allowed(f->sub, off, want, want_bits, max)) {
+                return false;
+            }
+        } else if (f->kind == MLX5_KIND_FIELD &&
+                   mlx5_prm_get(want, off, f->bits) >
+                   mlx5_prm_get(max, off, f->bits)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_fields(const Mlx5Layout *layout, uint32_t base,
+                        const uint8_t *want, uint32_t want_bits, uint8_t *cur)
+{
+    for (uint32_t i = 0; i < layout->num_fields; i++) {
+        const Mlx5Field *f = &layout->fields[i];
+        uint32_t off = base + f->bit_off;
+
+        if (off + f->bits > want_bits) {
+            continue;
+        }
+        if (f->sub) {
+            take_fields(f->sub, off, want, want_bits, cur);
+        } else if (f->kind == MLX5_KIND_FIELD) {
+            mlx5_prm_set(cur, off, f->bits, mlx5_prm_get(want, off, f->bits));
+        }
+    }
+}
+
+/* The driver fills in one field and leaves the rest of the block zero. */
+static void set_atomic(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *want)
+{
+    uint32_t mode = MLX5_GET(atomic_caps, want, atomic_req_8B_endianness_mode);
+
+    if (mode > 1) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_CAP_ATOMIC_MODE);
+        return;
+    }
+    MLX5_SET(atomic_caps, func->fw->caps.cur[MLX5_CAP_GROUP_ATOMIC],
+             atomic_req_8B_endianness_mode, mode);
+}
+
+static void set_group(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5CapGroup g)
+{
+    Mlx5Caps *caps = &func->fw->caps;
+    const uint8_t *want = MLX5_ADDR_OF(set_hca_cap_in, cmd->in, capability);
+    uint32_t bytes = MIN(group_bytes(g), cmd->in_len - 16);
+
+    if (g == MLX5_CAP_GROUP_ATOMIC) {
+        set_atomic(func, cmd, want);
+    } else if (!fields_allowed(groups[g].layout, 0, want, bytes * 8,
+                               caps->max[g])) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_CAP_ABOVE_MAX);
+    } else {
+        take_fields(groups[g].layout, 0, want, bytes * 8, caps->cur[g]);
+    }
+}
+
+MLX5_CMD_HANDLER(mlx5_cmd_set_hca_cap)
+{
+    Mlx5CapGroup g;
+
+    if (!own_function(cmd, MLX5_GET(set_hca_cap_in, cmd->in, other_function),
+                      MLX5_GET(set_hca_cap_in, cmd->in, function_id))) {
+        return;
+    }
+    if (!find_group(func, cmd->op_mod >> 1, &g)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_SET_CAP_GROUP);
+        return;
+    }
+    if (func->fw->hca != MLX5_HCA_ENABLED) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_SYS_STATE_ERR,
+                      MLX5_SYND_SET_CAP_STATE);
+        return;
+    }
+    set_group(func, cmd, g);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * State of the firmware, for the files of fw/ only. Guarded by Mlx5Card.lock.
+ */
+#ifndef MLX5_FW_INTERNAL_H
+#define MLX5_FW_INTERNAL_H
+
+#include "bus/dma.h"
+#include "bus/trace.h"
+#include "fw/cmd.h"
+#include "fw/fw.h"
+#include "fw/lower.h"
+#include "fw/roce.h"
+#include "fw/vport.h"
+
+/** Capability groups a function may have; rows in caps.c. */
+typedef enum Mlx5CapGroup {
+    MLX5_CAP_GROUP_GENERAL,
+    MLX5_CAP_GROUP_ETHERNET,
+    MLX5_CAP_GROUP_ATOMIC,
+    MLX5_CAP_GROUP_ROCE,
+    MLX5_CAP_GROUP_FLOW_TABLE,
+    MLX5_CAP_GROUP_COUNT
+} Mlx5CapGroup;
+
+typedef struct Mlx5Caps {
+    uint8_t *cur[MLX5_CAP_GROUP_COUNT];
+    uint8_t *max[MLX5_CAP_GROUP_COUNT];
+} Mlx5Caps;
+
+/** Pages held: by address for the checks, in order for giving back. */
+typedef struct Mlx5Pages {
+    GHashTable *index;       /* address / 4096 -> position + 1 */
+    GArray *list;            /* uint64_t addresses */
+} Mlx5Pages;
+
+/** The physical port, as the access registers show it. */
+typedef struct Mlx5Port {
+    uint8_t admin_status;    /* PAOS: 1 up, 2 down */
+    uint8_t event_mode;      /* PAOS e: 1 = generate port change events */
+    uint16_t admin_mtu;
+    uint32_t eth_proto_admin;
+    uint8_t pfcc[32];        /* the bits a driver may set */
+    uint8_t pcmr_fcs_chk;
+    uint8_t host_endianness;
+    uint8_t node_desc[64];
+    uint64_t last_clear_ns;  /* PPCNT physical counters */
+    uint32_t link_down_events;
+} Mlx5Port;
+
+#define MLX5_CMDQ_LOG_SIZE 5
+#define MLX5_CMDQ_LOG_STRIDE 6
+#define MLX5_CMDQ_SLOTS (1u << MLX5_CMDQ_LOG_SIZE)
+
+struct Mlx5Fw {
+    Mlx5HcaState hca;
+    /* Init segment and command queue. */
+    uint32_t cmdq_high;      /* address bits 63:32, latched by the first write */
+    uint64_t cmdq_gpa;       /* valid if cmdq_valid */
+    bool cmdq_valid;
+    uint8_t nic_interface;
+    uint8_t health_synd;
+    uint32_t busy_slots;     /* executed, completion not yet written */
+    GPtrArray *held;         /* Completion *, with property cmd_reorder */
+    Mlx5Timer held_timer;
+    uint64_t commands, refused;
+    /* Everything the driver set up by command. */
+    uint16_t issi;
+    char driver_version[65];
+    uint8_t sw_owner_id[16];
+    Mlx5Caps caps;
+    Mlx5Pages pages;
+    Mlx5Port port;
+    Mlx5Vport vport;
+    Mlx5RoceAddr roce[MLX5_ROCE_TABLE_SIZE];
+};
+
+/* init_seg.c */
+void mlx5_init_seg_restart(Mlx5Func *func, uint64_t cmdq_gpa);
+
+/* cmdq.c */
+void mlx5_cmdq_doorbell(Mlx5Func *func, uint32_t vector);
+/** Forget what is held back; nothing is written. */
+void mlx5_cmdq_drop(Mlx5Func *func);
+void mlx5_cmdq_init(Mlx5Func *func);
+
+/* cmd.c */
+/** Bytes the output of @opcode takes, at least 16. */
+uint32_t mlx5_cmd_out_bytes(uint16_t opcode);
+uint32_t mlx5_cmd_in_bytes(uint16_t opcode);
+/** Run @cmd (in, in_len, out, out_len set) to its status; traced. */
+void mlx5_cmd_execute(Mlx5Func *func, Mlx5Cmd *cmd, unsigned slot);
+
+/* caps.c */
+void mlx5_caps_new(Mlx5Func *func);
+void mlx5_caps_reset(Mlx5Func *func);
+void mlx5_caps_free(Mlx5Func *func);
+
+/* pages.c */
+void mlx5_pages_new(Mlx5Func *func);
+void mlx5_pages_forget(Mlx5Func *func);
+void mlx5_pages_free(Mlx5Func *func);
+/** Return: pages still missing before INIT_HCA may succeed. */
+uint32_t mlx5_pages_missing(Mlx5Func *func);
+
+/* vport.c, reg_port.c */
+void mlx5_vport_reset(Mlx5Func *func);
+void mlx5_port_reset(Mlx5Func *func);
+
+/* reg_port.c: rows of the register table in reg.c. */
+typedef struct Mlx5RegAccess {
+    bool write;
+    const uint8_t *in;       /* register data, zero padded to @bytes */
+    uint8_t *out;            /* zeroed, @bytes of room */
+    uint32_t bytes;
+    uint32_t argument;
+} Mlx5RegAccess;
+
+
+typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
+/** Is register @id in the table? */
+bool mlx5_reg_exists(uint32_t id);
+Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp,
+    mlx5_reg_pfcc, mlx5_reg_pcmr, mlx5_reg_ppcnt, mlx5_reg_pcam;
+
+#endif

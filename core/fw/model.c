@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts a card can present itself as, and the default properties.
+ */
+#include "mlx5sim.h"
+
+#include <string.h>
+
+#define MODEL_ERROR g_quark_from_static_string("mlx5sim-model")
+
+/* Our own PSIDs: no firmware image of the vendor fits this card. */
+static const Mlx5ModelInfo models[] = {
+    [MLX5_MODEL_CX5] = { "cx5", "ConnectX-5", 0x1017, 16, 35, 4030,
+                         "MSM0000000005" },
+    [MLX5_MODEL_CX6DX] = { "cx6dx", "ConnectX-6 Dx", 0x101d, 22, 43, 2026,
+                           "MSM0000000006" },
+    [MLX5_MODEL_CX7] = { "cx7", "ConnectX-7", 0x1021, 28, 43, 2026,
+                         "MSM0000000007" },
+};
+
+G_STATIC_ASSERT(G_N_ELEMENTS(models) == MLX5_MODEL_COUNT);
+
+const Mlx5ModelInfo *mlx5_model_info(Mlx5Model model)
+{
+    return &models[model];
+}
+
+bool mlx5_model_from_name(const char *name, Mlx5Model *model, GError **errp)
+{
+    g_autoptr(GString) known = g_string_new(NULL);
+
+    for (unsigned i = 0; i < MLX5_MODEL_COUNT; i++) {
+        if (strcmp(name, models[i].name) == 0) {
+            *model = i;
+            return true;
+        }
+        g_string_append_printf(known, "%s%s", i ? ", " : "", models[i].name);
+    }
+    g_set_error(errp, MODEL_ERROR, 0, "model '%s' is not one of: %s", name,
+                known->str);
+    return false;
+}
+
+void mlx5_func_props_default(Mlx5FuncProps *props)
+{
+    *props = (Mlx5FuncProps){
+        .model = MLX5_MODEL_CX6DX,
+        .mac = { 0x52, 0x54, 0x00, 0x4d, 0x58, 0x35 },
+        .num_vectors = 64,
+        .log_bar_size = 25,
+        .boot_pages = 8,
+        .init_pages = 64,
+        .log_max_qp = 17,
+        .log_max_cq = 17,
+        .log_max_mkey = 20,
+        .log_max_cq_sz = 22,
+        .mw = true,
+        .xrc = true,
+        .atomic = true,
+        .roce = true,
+        .local_lb = true,
+    };
+}
