@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 import plugin
+import privateqemu
 import qemubin
 from agent import Agent, GuestGone, socket_pair
 from paths import cache
@@ -93,7 +94,9 @@ class Emulator:
         """Return the words that start QEMU, with our card or without."""
         if not card:
             return [str(self.program)]
-        return ["env", f"LD_PRELOAD={plugin.ensure(self.program)}",
+        private = privateqemu.environment(self.program)
+        return ["env", *(f"{k}={v}" for k, v in private.items()),
+                f"LD_PRELOAD={plugin.ensure(self.program)}",
                 str(self.program)]
 
     def cpu(self):

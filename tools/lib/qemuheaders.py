@@ -61,15 +61,16 @@ def suites(version):
 
 def source_files(version):
     """Fetch the source package @version. Return: paths of its files."""
-    said = []
+    said = {}
     # All of it where it is served; the original tarball alone is enough.
     for parts in ((), (".orig.tar",)):
         for name in suites(version):
             try:
                 return Suite(name).source("qemu", version, *parts)
             except AptError as err:
-                said.append(f"{name}: {err}")
-    raise AptError(f"no source of QEMU {version}:\n  " + "\n  ".join(said))
+                said[name] = re.sub(r"(?s).*?(E: [^\n]*).*", r"\1", str(err))
+    raise AptError(f"no source of QEMU {version}:\n" + "\n".join(
+        f"  {name}: {text}" for name, text in said.items()))
 
 
 def unpack_orig(path, dest):
