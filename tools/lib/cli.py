@@ -3,7 +3,10 @@
 
 import argparse
 import sys
+from pathlib import Path
 
+import demo
+import testverb
 import verbs
 
 GUEST_HELP = "guest to boot (default: trixie)"
@@ -43,6 +46,13 @@ def build_parser():
         new.set_defaults(function=function)
         return new
 
+    new = verb("demo", demo.demo, "Show the whole of it once: a stock Debian "
+               "kernel probes the card, verbs programs run, the drivers "
+               "unload; each with what the device saw.")
+    new.add_argument("--guest", default="trixie", metavar="G",
+                     help=GUEST_HELP)
+    new.add_argument("--cold", action="store_true",
+                     help="boot plainly instead of restoring a warm guest")
     new = verb("run", verbs.run, "Boot, bring the card up, run CMD as root in "
                "the guest and return its exit status.")
     add_guest_options(new)
@@ -50,6 +60,25 @@ def build_parser():
     new = verb("shell", verbs.shell, "Boot, bring the card up and give an "
                "interactive shell in the guest.")
     add_guest_options(new)
+    new = verb("trace", verbs.trace, "Run CMD in the guest and print what the "
+               "device did meanwhile: commands with their fields, events, "
+               "work requests. CMD's own output goes to standard error.")
+    add_guest_options(new)
+    new.add_argument("--event", action="append", metavar="NAME",
+                     help="only this kind, e.g. cmd, eqe, wqe; may be "
+                          "repeated")
+    add_command(new, "+")
+    new = verb("test", testverb.test, "Run test suites; without SUITE the "
+               "default set.")
+    add = new.add_argument
+    add("suite", nargs="*", metavar="SUITE", help="suite to run")
+    add("--guest", default="trixie", metavar="G", help=GUEST_HELP)
+    add("--list", action="store_true", help="name the suites")
+    add("--all", action="store_true", help="run all of them")
+    add("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
+    add("--ktap", action="store_true", help="print KTAP")
+    add("--verbose", action="store_true",
+        help="print all that guest suites print")
     return parser
 
 

@@ -2,9 +2,11 @@
 """What each verb of the launcher does."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import tty
 
@@ -89,17 +91,23 @@ def forwarded_stdin():
         return None
 
 
-def run(args):
+def running(args, *qemu_args):
+    """Set up and start the guest that a command line asks for."""
     emulator, image = prepare(args.guest)
-    with machine.start(emulator, image, options_of(args)) as guest:
-        sys.stderr.write(guest.warnings())
+    options = options_of(args)
+    options.qemu_args += qemu_args
+    guest = machine.start(emulator, image, options)
+    sys.stderr.write(guest.warnings())
+    return guest
+
+
+def run(args):
+    with running(args) as guest:
         return run_in(guest, args.command, stdin=forwarded_stdin())
 
 
 def shell(args):
-    emulator, image = prepare(args.guest)
-    with machine.start(emulator, image, options_of(args)) as guest:
-        sys.stderr.write(guest.warnings())
+    with running(args) as guest:
         if not os.isatty(0):
             return run_in(guest, ["bash"], stdin=0)
         return shell_on_tty(guest)
@@ -126,3 +134,23 @@ def shell_on_tty(guest):
                       tty_size=window_size(0), resized=resized)
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+def trace(args):
+    """Run a command; its output goes to standard error, and what the device
+    did meanwhile to standard output."""
+    with tempfile.TemporaryDirectory(prefix="mlx5sim-trace-") as folder:
+        log = os.path.join(folder, "log")
+        with running(args, "-D", log) as guest:
+            start = os.path.getsize(log) if os.path.exists(log) else 0
+            for event in args.event or ["*"]:
+                guest.qmp("trace-event-set-state", name=f"mlx5sim_{event}",
+                          enable=True)
+            status = run_in(guest, args.command, stdin=forwarded_stdin(),
+                            stdout=2)
+            guest.qmp("trace-event-set-state", name="mlx5sim_*", enable=False)
+            with open(log, "rb") as file:
+                file.seek(start)
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.flush()
+            return status

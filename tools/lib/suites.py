@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The test suites, one row each: those of the host here, those of a guest in
+guest-tests/suites/.
+
+A guest suite is a folder with a file suite.ini:
+
+    [suite]
+    title = what it shows
+    default = yes            part of the default set
+    timeout = 300            seconds for the whole suite
+    make = guest-tests/verbs a folder whose Makefile takes SYSROOT and OUT
+    compile = probe.c        programs of one C file each, to be built for it
+    libs = -libverbs         what these are linked with
+    run = run                what is run in the guest
+    device = mw=off          properties of the card; given per line: cards
+    qemu-arg = -m 4G         words for QEMU
+    probe = yes              bring the card up before
+    cold = no                boot plainly
+
+The folder and what was built lie at /share in the guest, where `run` starts as
+root and prints TAP. A file `expected` beside it is described in results.py.
+After each guest suite the kernel's log is read: a line of level warning or
+worse that guest-tests/kernel-log.expected doesn't explain fails the suite.
+"""
+
+import configparser
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections import namedtuple
+from pathlib import Path
+
+import build
+import machine
+from agent import GuestGone
+from paths import REPO, cache
+from results import FAIL, PASS, SKIP, Result, judge, parse_tap, read_expected
+from step import Failure
+
+SUITES = REPO / "guest-tests/suites"
+KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
+
+Suite = namedtuple("Suite", "name title default run")
+Context = namedtuple("Context", "emulator guest verbose")
+
+# Host suites that meson runs: our name, title, part of the default set, the
+# build tree, and meson's name.
+MESON_SUITES = [
+    ("unit", "unit tests of core, with address and undefined-behaviour "
+     "sanitizers", True, "asan", "unit"),
+    ("layers", "no folder of core includes upwards", True, "asan", "lint"),
+    ("threads", "unit tests of core under ThreadSanitizer", True, "tsan",
+     "unit"),
+]
+MESON_TREES = {
+    "asan": ["-Db_sanitize=address,undefined"],
+    "tsan": ["-Db_sanitize=thread"],
+}
+
+
+def every():
+    """Return the list of Suites."""
+    suites = [Suite(name, title, default, meson_runner(tree, inner))
+              for name, title, default, tree, inner in MESON_SUITES]
+    for path in sorted(SUITES.glob("*/suite.ini")):
+        suites.append(guest_suite(path))
+    return suites
+
+
+def meson_tree(name):
+    """Return a build tree of this checkout, up to date."""
+    checkout = hashlib.sha256(str(REPO).encode()).hexdigest()[:8]
+    tree = cache("build", f"{name}-{checkout}")
+    if not (tree / "build.ninja").exists():
+        subprocess.run(["meson", "setup", str(tree), str(REPO),
+                        *MESON_TREES[name]], check=True, capture_output=True)
+    done = subprocess.run(["ninja", "-C", str(tree)], capture_output=True,
+                          text=True)
+    if done.returncode:
+        raise Failure(f"the {name} build fails:\n{done.stdout[-4000:]}")
+    return tree
+
+
+def meson_runner(tree_name, suite):
+    def run_suite(_):
+        tree = meson_tree(tree_name)
+        log = tree / "meson-logs/testlog.junit.xml"
+        log.unlink(missing_ok=True)
+        done = subprocess.run(["meson", "test", "-C", str(tree), "--no-rebuild",
+                               "--suite", suite], capture_output=True,
+                              text=True)
+        if not log.exists():
+            return [Result(suite, FAIL, done.stdout + done.stderr)]
+        return list(read_junit(log))
+    return run_suite
+
+
+def read_junit(path):
+    """Yield the Results in meson's JUnit file."""
+    for case in ElementTree.parse(path).iter("testcase"):
+        bad = [t for t in case if t.tag in ("failure", "error")]
+        skipped = [t for t in case if t.tag == "skipped"]
+        outputs = [t.text or "" for t in case.iter()
+                   if t.tag in ("system-out", "system-err")]
+        if bad:
+            text = bad[0].get("message", "") + "\n" + "\n".join(outputs)
+            yield Result(case.get("name"), FAIL, text[-4000:].strip())
+        elif skipped:
+            yield Result(case.get("name"), SKIP,
+                         skipped[0].get("message") or "\n".join(outputs))
+        else:
+            yield Result(case.get("name"), PASS, "")
+
+
+# Guest suites
+
+def guest_suite(path):
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(path)
+    entry = config["suite"]
+    folder = path.parent
+
+    def run_suite(context):
+        return run_guest_suite(folder, entry, context)
+
+    return Suite(folder.name, entry["title"],
+                 entry.getboolean("default", True), run_suite)
+
+
+def guest_options(entry, share):
+    """Return the machine.Options that a suite.ini asks for."""
+    devices = entry.get("device", "").split("\n")
+    if devices == ["none"]:
+        devices = []
+    return machine.Options(
+        devices=devices, share=share,
+        qemu_args=entry.get("qemu-arg", "").split(),
+        probe=entry.getboolean("probe", True),
+        cold=entry.getboolean("cold", False))
+
+
+def stage(folder, entry, image, out):
+    """Put a suite's files and programs into the folder @out."""
+    shutil.copytree(folder, out, dirs_exist_ok=True)
+    libs = entry.get("libs", "-libverbs").split()
+    for source in entry.get("compile", "").split():
+        program = build.compile_program(image, [folder / source],
+                                        Path(source).stem, libs)
+        shutil.copy2(program, out)
+    if "make" in entry:
+        where = REPO / entry["make"]
+        programs = made_programs(where, image)
+        for path in programs.iterdir():
+            if path.is_file() and os.access(path, os.X_OK):
+                shutil.copy2(path, out)
+
+
+def made_programs(where, image):
+    """Run a folder's Makefile for a guest; the result is cached."""
+    digest = hashlib.sha256(image.key.encode())
+    for path in sorted(where.iterdir()):
+        if path.is_file():
+            digest.update(path.name.encode() + path.read_bytes())
+    out = cache("programs", digest.hexdigest()[:16])
+    if not out.exists():
+        part = Path(f"{out}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        done = subprocess.run(
+            ["make", "-s", "-C", str(where), f"SYSROOT={image.sysroot}",
+             f"OUT={part}", "all"], capture_output=True, text=True)
+        if done.returncode:
+            raise Failure(f"{where} doesn't build for the guest:\n"
+                          f"{done.stdout}{done.stderr}")
+        part.rename(out)
+    return out
+
+
+def run_guest_suite(folder, entry, context):
+    """Run one suite in a guest of its own. Return: Results."""
+    image = build.build(context.guest)
+    with tempfile.TemporaryDirectory(prefix="mlx5sim-suite-") as share:
+        stage(folder, entry, image, Path(share))
+        options = guest_options(entry, share)
+        with machine.start(context.emulator, image, options) as guest:
+            results = run_in_guest(guest, entry, context)
+            results += check_end(guest)
+    expected = folder / "expected"
+    if expected.exists():
+        results = judge(results, *read_expected(expected))
+    return results
+
+
+def run_in_guest(guest, entry, context):
+    """Run a suite's program. Return: its Results."""
+    timeout_s = entry.getint("timeout", 300)
+    command = f"cd /share && PATH=/share:$PATH exec ./{entry.get('run', 'run')}"
+    with tempfile.TemporaryFile() as out:
+        trouble = None
+        try:
+            status = guest.agent.run(["sh", "-c", command],
+                                     stdout=out.fileno(), stderr=out.fileno(),
+                                     timeout_s=timeout_s)
+        except TimeoutError:
+            trouble = f"not done after {timeout_s} s"
+        except GuestGone:
+            trouble = "the guest is gone\n" + guest.last_words()
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+    if context.verbose:
+        print(text, flush=True)
+    results = parse_tap(text)
+    if trouble:
+        tail = "\n".join(text.splitlines()[-20:])
+        return results + [Result("end", FAIL, f"{trouble}\n{tail}")]
+    if status and not any(r.status == FAIL for r in results):
+        results.append(Result("exit status", FAIL,
+                              f"{status}, though no test failed"))
+    return results
+
+
+def explained():
+    """Return what the kernel may warn of, as (pattern, reason)."""
+    if not KERNEL_LOG.exists():
+        return []
+    rows = []
+    for line in KERNEL_LOG.read_text().splitlines():
+        if line and not line.startswith("#"):
+            pattern, _, reason = line.partition("\t")
+            rows.append((re.compile(pattern), reason.strip()))
+    return rows
+
+
+def check_kernel_log(guest):
+    """Return a Result that tells whether the kernel warned of anything."""
+    log = guest.agent.capture(["dmesg", "-t", "-l", "emerg,alert,crit,err,"
+                               "warn"])[1]
+    rows = explained()
+    lines = [line for line in log.splitlines()
+             if line.strip() and not any(p.search(line) for p, _ in rows)]
+    tainted = guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1]
+    if tainted.strip() != "0":
+        lines.append(f"the kernel is tainted: {tainted.strip()}")
+    return Result("the kernel's log holds no warning",
+                  FAIL if lines else PASS, "\n".join(lines[:60]))
+
+
+def check_end(guest):
+    """Return Results on the guest and on QEMU after a suite."""
+    try:
+        results = [check_kernel_log(guest)]
+    except (GuestGone, TimeoutError):
+        return [Result("the guest answers at the end", FAIL,
+                       guest.last_words())]
+    said = guest.warnings().strip()
+    results.append(Result("QEMU is silent", FAIL if said else PASS, said))
+    return results
+
+
+def run(suite, context):
+    """Run a Suite. Return: its Results, at least one."""
+    try:
+        results = suite.run(context)
+    except (Failure, subprocess.CalledProcessError, ValueError) as error:
+        return [Result("start", FAIL, str(error))]
+    return results or [Result("results", FAIL, "the suite has no test")]
