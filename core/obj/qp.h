@@ -66,6 +66,7 @@ typedef struct Mlx5Qp {
  * command or from the engines (an error takes the QP to ERR or SQER).
  */
 void mlx5_qp_set_state(Mlx5Qp *qp, Mlx5QpState to);
+const char *mlx5_qp_state_name(Mlx5QpState state);
 
 static inline uint32_t mlx5_qp_pdn(const Mlx5Qp *qp)
 {

@@ -46,10 +46,12 @@ bool mlx5_ring_from_cmd(Mlx5Ring *ring, Mlx5Func *func, const Mlx5Cmd *cmd,
                         uint32_t pas_off, uint32_t log_page_size,
                         uint32_t page_offset, uint64_t size_bytes)
 {
-    uint32_t log_page = log_page_size + 12;
+    /* The widest field has 6 bits; no page is that large. */
+    uint32_t log_page = MIN(log_page_size, 31) + 12;
     uint32_t num_pas = cmd->in_len > pas_off ? (cmd->in_len - pas_off) / 8 : 0;
 
-    return mlx5_ring_init(ring, func, cmd->in + pas_off, num_pas, log_page,
+    return log_page_size <= 31 &&
+           mlx5_ring_init(ring, func, cmd->in + pas_off, num_pas, log_page,
                           (uint64_t)page_offset << (log_page - 6), size_bytes);
 }
 

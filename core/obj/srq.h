@@ -33,4 +33,10 @@ typedef struct Mlx5Srq {
     uint8_t ctx[64 + 256];   /* context as created, for QUERY */
 } Mlx5Srq;
 
+/**
+ * Set the limit; if fewer WQEs than @lwm are there already, the event comes at
+ * once. 0 disarms.
+ */
+void mlx5_srq_arm(Mlx5Srq *srq, uint16_t lwm);
+
 #endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Making, querying and destroying queue pairs (PRM: CREATE_QP, QUERY_QP,
+ * DESTROY_QP; driver: mlx5_ib qp.c); states are in qp_state.c.
+ *
+ * What a QP names depends on its service and shape. The driver fills fields
+ * that do not apply with numbers of its own stand-in objects; they are kept
+ * for QUERY_QP and nothing else:
+ *
+ *                send CQ   recv CQ   SRQ        XRCD   PD
+ *   has SQ       needed
+ *   own RQ                 needed
+ *   SRQ (not XRC)          needed    RMP/SRQ
+ *   XRC target                                  needed
+ *   REG_UMR                                            may come at RST2INIT
+ *   all others                                         needed
+ *
+ * Left out: DC, raw packet, underlay and special QP0, queues in a UMEM, WQE
+ * signatures, real-time stamps, and numbers chosen by the driver.
+ */
+#include "obj/engine.h"
+#include "obj/limits.h"
+#include "obj/qp_internal.h"
+
+#define SQ_BB_BYTES 64
+
+/* qpc.rq_type (driver: qp.h) */
+enum {
+    RQ_TYPE_OWN = 0,
+    RQ_TYPE_SRQ = 1,
+    RQ_TYPE_ZERO_LEN = 3,
+};
+
+/* qpc.ts_format */
+#define TS_FORMAT_REAL_TIME 2
+
+/* What CREATE_QP asks for, before it is made. */
+typedef struct QpParams {
+    Mlx5QpSt st;
+    bool has_sq, has_rq, wants_srq, xrc_target;
+    uint32_t rq_log_size, rq_wqe_bytes, sq_log_size;
+    uint64_t rq_bytes, sq_bytes;
+    const uint8_t *qpc;
+    /* Objects it names. */
+    Mlx5Obj *pd, *xrcd;
+    Mlx5Cq *send_cq, *recv_cq;
+    Mlx5Srq *srq;
+} QpParams;
+
+static void parse(const uint8_t *qpc, QpParams *p)
+{
+    uint32_t rq_type = MLX5_GET(qpc, qpc, rq_type);
+
+    memset(p, 0, sizeof(*p));
+    p->qpc = qpc;
+    p->st = MLX5_GET(qpc, qpc, st);
+    p->has_sq = !MLX5_GET(qpc, qpc, no_sq);
+    p->has_rq = rq_type == RQ_TYPE_OWN;
+    p->wants_srq = rq_type == RQ_TYPE_SRQ && p->st != MLX5_QP_ST_XRC;
+    p->xrc_target = p->st == MLX5_QP_ST_XRC && !p->has_sq;
+    if (p->has_rq) {
+        p->rq_log_size = MLX5_GET(qpc, qpc, log_rq_size);
+        p->rq_wqe_bytes = 16u << MLX5_GET(qpc, qpc, log_rq_stride);
+        p->rq_bytes = (uint64_t)p->rq_wqe_bytes << p->rq_log_size;
+    }
+    if (p->has_sq) {
+        p->sq_log_size = MLX5_GET(qpc, qpc, log_sq_size);
+        p->sq_bytes = (uint64_t)SQ_BB_BYTES << p->sq_log_size;
+    }
+}
+
+static uint32_t check_shape(const QpParams *p)
+{
+    uint32_t rq_type = MLX5_GET(qpc, p->qpc, rq_type);
+
+    if (!(MLX5_QP_ST_SUPPORTED >> MIN(p->st, 31) & 1)) {
+        return MLX5_SYND_QP_SERVICE;
+    }
+    if (rq_type != RQ_TYPE_OWN && rq_type != RQ_TYPE_SRQ &&
+        rq_type != RQ_TYPE_ZERO_LEN) {
+        return MLX5_SYND_QP_RQ_TYPE;
+    }
+    /* An XRC QP receives through the SRQs that packets name, if at all. */
+    if (p->st == MLX5_QP_ST_XRC && p->has_rq) {
+        return MLX5_SYND_QP_XRC_RQ;
+    }
+    if (p->rq_wqe_bytes > MLX5_MAX_WQE_SZ_RQ) {
+        return MLX5_SYND_QP_RQ_STRIDE;
+    }
+    /* The SQ begins behind the RQ, at a whole basic block. */
+    if (p->has_sq && p->rq_bytes % SQ_BB_BYTES) {
+        return MLX5_SYND_QP_SQ_ALIGN;
+    }
+    return 0;
+}
+
+/* Return: 0 or the syndrome of the field that breaks a rule. */
+static uint32_t check_fields(const Mlx5Cmd *cmd, const QpParams *p)
+{
+    if (MLX5_GET(create_qp_in, cmd->in, qpc_ext)) {
+        return MLX5_SYND_QP_EXT;
+    }
+    if (MLX5_GET(create_qp_in, cmd->in, input_qpn)) {
+        return MLX5_SYND_QP_INPUT_QPN;
+    }
+    if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid) ||
+        MLX5_GET(qpc, p->qpc, dbr_umem_valid)) {
+        return MLX5_SYND_QP_UMEM;
+    }
+    if (MLX5_GET(qpc, p->qpc, wq_signature)) {
+        return MLX5_SYND_QP_SIGNATURE;
+    }
+    if (MLX5_GET(qpc, p->qpc, ts_format) >= TS_FORMAT_REAL_TIME) {
+        return MLX5_SYND_QP_TS_FORMAT;
+    }
+    if ((p->has_sq || p->has_rq) && MLX5_GET(qpc, p->qpc, dbr_addr) % 8) {
+        return MLX5_SYND_QP_DBR;
+    }
+    return check_shape(p);
+}
+
+static bool find_cqs(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
+{
+    if (p->has_sq) {
+        p->send_cq = mlx5_obj_find(func, cmd, MLX5_OBJ_CQ,
+                                   MLX5_GET(qpc, p->qpc, cqn_snd),
+                                   MLX5_SYND_QP_SEND_CQ);
+        if (!p->send_cq) {
+            return false;
+        }
+    }
+    if (p->has_rq || p->wants_srq) {
+        p->recv_cq = mlx5_obj_find(func, cmd, MLX5_OBJ_CQ,
+                                   MLX5_GET(qpc, p->qpc, cqn_rcv),
+                                   MLX5_SYND_QP_RECV_CQ);
+        return p->recv_cq;
+    }
+    return true;
+}
+
+static bool find_srq(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
+{
+    if (!p->wants_srq) {
+        return true;
+    }
+    p->srq = mlx5_obj_find(func, cmd, MLX5_OBJ_SRQ,
+                           MLX5_GET(qpc, p->qpc, srqn_rmpn_xrqn),
+                           MLX5_SYND_QP_SRQ);
+    if (p->srq && p->srq->kind == MLX5_SRQ_XRC) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_QP_SRQ_KIND);
+        return false;
+    }
+    return p->srq;
+}
+
+static bool find_domains(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
+{
+    uint32_t pdn = MLX5_GET(qpc, p->qpc, pd);
+
+    if (p->xrc_target) {
+        /* The kernel makes XRC domains for all user contexts. */
+        p->xrcd = mlx5_obj_get(func, MLX5_OBJ_XRCD,
+                               MLX5_GET(qpc, p->qpc, xrcd));
+        if (!p->xrcd) {
+            mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_QP_XRCD);
+            return false;
+        }
+    }
+    if (pdn == 0 && p->st == MLX5_QP_ST_REG_UMR) {
+        return true;
+    }
+    p->pd = mlx5_obj_find(func, cmd, MLX5_OBJ_PD, pdn, MLX5_SYND_QP_PD);
+    return p->pd;
+}
+
+static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
+{
+    if (p->has_sq &&
+        !mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
+                       MLX5_GET(qpc, p->qpc, uar_page), MLX5_SYND_QP_UAR)) {
+        return false;
+    }
+    return find_domains(func, cmd, p) && find_cqs(func, cmd, p) &&
+           find_srq(func, cmd, p);
+}
+
+void mlx5_qp_refresh(Mlx5Qp *qp)
+{
+    qp->rlkey = MLX5_GET(qpc, qp->qpc, rlky);
+    qp->user_index = MLX5_GET(qpc, qp->qpc, user_index);
+}
+
+static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
+{
+    memcpy(qp->qpc, p->qpc, sizeof(qp->qpc));
+    qp->state = MLX5_QP_STATE_RST;
+    MLX5_SET(qpc, qp->qpc, state, MLX5_QP_STATE_RST);
+    qp->st = p->st;
+    qp->pd = p->pd;
+    qp->xrcd = p->xrcd;
+    qp->send_cq = p->send_cq;
+    qp->recv_cq = p->recv_cq;
+    qp->srq = p->srq;
+    mlx5_obj_ref(qp->pd);
+    mlx5_obj_ref(qp->xrcd);
+    mlx5_obj_ref(qp->send_cq);
+    mlx5_obj_ref(qp->recv_cq);
+    mlx5_obj_ref(qp->srq);
+    qp->ring = *ring;
+    qp->has_sq = p->has_sq;
+    qp->has_rq = p->has_rq;
+    qp->rq_log_size = p->rq_log_size;
+    qp->rq_wqe_bytes = p->rq_wqe_bytes;
+    qp->sq_log_size = p->sq_log_size;
+    qp->sq_base_bytes = p->rq_bytes;
+    qp->dbr_gpa = MLX5_GET(qpc, p->qpc, dbr_addr);
+    mlx5_qp_refresh(qp);
+}
+
+/* Make what passed all checks. Return: NULL if no number is free. */
+static Mlx5Qp *qp_new(Mlx5Func *func, Mlx5Cmd *cmd, const QpParams *p,
+                      Mlx5Ring *ring)
+{
+    Mlx5Qp *qp = mlx5_obj_new(func, MLX5_OBJ_QP, sizeof(*qp), cmd->uid);
+
+    if (!qp) {
+        mlx5_ring_clear(ring);
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_QP_NONE_FREE);
+        return NULL;
+    }
+    commit(qp, p, ring);
+    if (func->engine && func->engine->qp_created) {
+        func->engine->qp_created(qp);
+    }
+    return qp;
+}
+
+void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
+{
+    const uint8_t *qpc = MLX5_ADDR_OF(create_qp_in, cmd->in, qpc);
+    uint32_t syndrome;
+    QpParams p;
+    Mlx5Ring ring;
+    Mlx5Qp *qp;
+
+    parse(qpc, &p);
+    syndrome = check_fields(cmd, &p);
+    if (syndrome) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
+        return;
+    }
+    if (!find_links(func, cmd, &p)) {
+        return;
+    }
+    if (!mlx5_ring_from_cmd(&ring, func, cmd, MLX5_BYTE_OFF(create_qp_in, pas),
+                            MLX5_GET(qpc, qpc, log_page_size),
+                            MLX5_GET(qpc, qpc, page_offset),
+                            p.rq_bytes + p.sq_bytes)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_QP_PAGES);
+        return;
+    }
+    qp = qp_new(func, cmd, &p, &ring);
+    if (qp) {
+        MLX5_SET(create_qp_out, cmd->out, qpn, qp->o.id);
+    }
+}
+
+void mlx5_cmd_destroy_qp(Mlx5Func *func, Mlx5Cmd *cmd)
+{
+    mlx5_obj_destroy_cmd(func, cmd, MLX5_OBJ_QP,
+                         MLX5_GET(destroy_qp_in, cmd->in, qpn),
+                         MLX5_SYND_QP_UNKNOWN, MLX5_SYND_QP_BUSY);
+}
+
+void mlx5_qp_release(void *obj)
+{
+    Mlx5Qp *qp = obj;
+
+    if (qp->o.func->engine && qp->o.func->engine->qp_destroyed) {
+        qp->o.func->engine->qp_destroyed(qp);
+    }
+    mlx5_obj_unref(qp->srq);
+    mlx5_obj_unref(qp->recv_cq);
+    mlx5_obj_unref(qp->send_cq);
+    mlx5_obj_unref(qp->xrcd);
+    mlx5_obj_unref(qp->pd);
+    mlx5_ring_clear(&qp->ring);
+}
+
+void mlx5_cmd_query_qp(Mlx5Func *func, Mlx5Cmd *cmd)
+{
+    Mlx5Qp *qp = mlx5_obj_find(func, cmd, MLX5_OBJ_QP,
+                               MLX5_GET(query_qp_in, cmd->in, qpn),
+                               MLX5_SYND_QP_UNKNOWN);
+
+    if (!qp) {
+        return;
+    }
+    if (MLX5_GET(query_qp_in, cmd->in, qpc_ext)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_QP_QUERY_EXT);
+        return;
+    }
+    if (func->engine && func->engine->qp_query) {
+        func->engine->qp_query(qp);
+    }
+    memcpy(MLX5_ADDR_OF(query_qp_out, cmd->out, qpc), qp->qpc,
+           sizeof(qp->qpc));
+    mlx5_ring_put_pas(&qp->ring, cmd,
+                      MLX5_BYTE_OFF(query_qp_out, qp_pas_or_qpc_ext_and_pas));
+}
