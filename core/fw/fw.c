@@ -70,3 +70,8 @@ void mlx5_fw_command_counts(Mlx5Func *func, uint64_t *done, uint64_t *refused)
     *done = func->fw->commands;
     *refused = func->fw->refused;
 }
+
+const char *mlx5_fw_driver_version(Mlx5Func *func)
+{
+    return func->fw->driver_version;
+}

@@ -42,6 +42,8 @@ void mlx5_fw_link_changed(Mlx5Func *func);
 
 Mlx5HcaState mlx5_fw_state(Mlx5Func *func);
 const char *mlx5_fw_state_name(Mlx5HcaState state);
+/** SET_DRIVER_VERSION's text; printable, without quotes. */
+const char *mlx5_fw_driver_version(Mlx5Func *func);
 /** Pages the driver has given and not got back. */
 uint32_t mlx5_fw_pages_held(Mlx5Func *func);
 /** Report a fault in the health buffer; the driver prints it once. */

@@ -154,8 +154,11 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_driver_version)
                                        driver_version);
 
     for (unsigned i = 0; i < 64; i++) {
-        /* It goes to traces and JSON: what is not printable is cut off. */
-        func->fw->driver_version[i] = g_ascii_isprint(text[i]) ? text[i] : 0;
+        bool plain = g_ascii_isprint(text[i]) && text[i] != '"' &&
+                     text[i] != '\\';
+
+        /* It goes to traces and JSON: what would need an escape is dropped. */
+        func->fw->driver_version[i] = plain ? text[i] : 0;
     }
 }
 
