@@ -78,6 +78,31 @@ bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
     return true;
 }
 
+bool mlx5_dma_exchange64(Mlx5Func *func, uint64_t addr,
+                         uint64_t (*change)(uint64_t old, const void *opaque),
+                         const void *opaque, uint64_t *original)
+{
+    size_t len = sizeof(uint64_t);
+    uint64_t *p = map(func, addr, &len, true);
+    uint64_t old;
+
+    if (!p) {
+        return false;
+    }
+    if (len < sizeof(uint64_t) || (uintptr_t)p % sizeof(uint64_t)) {
+        func->ops->dma_unmap(func->host, p, len, true);
+        return false;
+    }
+    old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(p, &old, change(old, opaque), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        /* A processor was faster: old holds what it wrote. */
+    }
+    func->ops->dma_unmap(func->host, p, len, true);
+    *original = old;
+    return true;
+}
+
 bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value)
 {
     uint32_t be;

@@ -17,6 +17,15 @@ bool mlx5_dma_write(Mlx5Func *func, uint64_t addr, const void *buf, size_t len);
 bool mlx5_dma_copy(Mlx5Func *dst_func, uint64_t dst, Mlx5Func *src_func,
                    uint64_t src, uint64_t len);
 
+/**
+ * Replace the 8 aligned bytes at @addr by what @change makes of them, as one
+ * atomic step also for the guest's processors. @change may be called more than
+ * once. @original: the bytes replaced. Return: false if not guest RAM.
+ */
+bool mlx5_dma_exchange64(Mlx5Func *func, uint64_t addr,
+                         uint64_t (*change)(uint64_t old, const void *opaque),
+                         const void *opaque, uint64_t *original);
+
 /** Read one 32-bit or 64-bit big-endian number. */
 bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value);
 bool mlx5_dma_read_be64(Mlx5Func *func, uint64_t addr, uint64_t *value);

@@ -88,6 +88,7 @@ typedef struct Mlx5Pkt {
     uint32_t dma_len;
     /* AtomicETH and AtomicAckETH */
     uint64_t swap_add, compare; /* swap_add: the original value in an ack */
+    uint64_t swap_mask, compare_mask; /* FETCH_ADD: highest bits of fields */
     /* AETH */
     uint8_t syndrome;
     uint32_t msn;
@@ -103,6 +104,7 @@ typedef struct Mlx5Pkt {
     const Mlx5Range *ranges;
     uint32_t num_ranges;
     const uint8_t *bytes;    /* if not NULL, instead of ranges */
+    uint64_t skip;           /* bytes of these before the payload begins */
     uint64_t len;
 } Mlx5Pkt;
 

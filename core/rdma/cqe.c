@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Completions; see cqe.h.
+ */
+#include "rdma/cqe.h"
+
+#include "prm/prm.h"
+
+/* Kernel queues have no index of their own (driver: MLX5_IB_DEFAULT_UIDX). */
+#define NO_USER_INDEX 0xffffffu
+
+/* CQE version 1: the user's index of the queue, else the SRQ's number. */
+static uint32_t srqn_user_index(const Mlx5Qp *qp, const Mlx5Srq *srq)
+{
+    if (srq && srq->kind == MLX5_SRQ_XRC) {
+        return srq->user_index == NO_USER_INDEX ? srq->o.id : srq->user_index;
+    }
+    if (qp->user_index != NO_USER_INDEX) {
+        return qp->user_index;
+    }
+    return srq ? srq->o.id : 0;
+}
+
+static void fill_error(uint8_t *cqe, Mlx5CqeStatus status)
+{
+    MLX5_SET(cqe_err, cqe, syndrome, status.syndrome);
+    MLX5_SET(cqe_err, cqe, vendor_err_synd, status.vendor);
+}
+
+void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
+{
+    uint8_t cqe[64] = { 0 };
+    bool bad = c->status.syndrome != 0;
+    uint8_t opcode = bad ? MLX5_CQE_REQ_ERR : MLX5_CQE_REQ;
+
+    MLX5_SET(cqe64, cqe, srqn_user_index, srqn_user_index(qp, NULL));
+    MLX5_SET(cqe64, cqe, qpn, qp->o.id);
+    MLX5_SET(cqe64, cqe, send_wqe_opcode, c->wqe_opcode);
+    MLX5_SET(cqe64, cqe, wqe_counter, c->wqe_counter);
+    MLX5_SET(cqe64, cqe, opcode, opcode);
+    if (bad) {
+        fill_error(cqe, c->status);
+    } else {
+        MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
+    }
+    /* An error counts as solicited (IBA 11.4.2.2). */
+    mlx5_cq_post(qp->send_cq, cqe, bad);
+}
+
+/* XRC: the completion goes where the shared queue's messages go. */
+static Mlx5Cq *recv_cq(Mlx5Qp *qp, Mlx5Srq *srq)
+{
+    return srq && srq->kind == MLX5_SRQ_XRC ? srq->cq : qp->recv_cq;
+}
+
+void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
+{
+    uint8_t cqe[64] = { 0 };
+    bool bad = c->status.syndrome != 0;
+    uint8_t opcode = bad ? MLX5_CQE_RESP_ERR : c->opcode;
+    Mlx5Cq *cq = recv_cq(qp, c->srq);
+
+    if (!cq) {
+        return;
+    }
+    MLX5_SET(cqe64, cqe, srqn_user_index, srqn_user_index(qp, c->srq));
+    MLX5_SET(cqe64, cqe, qpn, qp->o.id);
+    MLX5_SET(cqe64, cqe, wqe_counter, c->wqe_counter);
+    MLX5_SET(cqe64, cqe, opcode, opcode);
+    if (bad) {
+        fill_error(cqe, c->status);
+    } else {
+        MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
+        MLX5_SET(cqe64, cqe, immediate, c->imm);
+        MLX5_SET(cqe64, cqe, src_qp, c->src_qpn);
+        MLX5_SET(cqe64, cqe, grh, c->grh);
+        MLX5_SET(cqe64, cqe, roce_l3_type, c->l3_type);
+    }
+    mlx5_cq_post(cq, cqe, c->se || bad);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Queue-pair engines: making and unmaking them, following the state of their
+ * queue pair, doorbells, and the way of packets to and from the link.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+/* BlueFlame registers: from here to the end of the UAR page, each two halves
+ * of this size that are used in turn (PRM: UAR; caps: log_bf_reg_size 9). */
+#define BF_FIRST 0x800u
+#define BF_HALF 0x100u
+
+/* QP numbers that mean something of their own in packets (IBA 3.5.5). */
+#define QPN_GSI 1
+
+void mlx5_rdma_new(Mlx5Func *func)
+{
+    Mlx5Rdma *rdma = g_new0(Mlx5Rdma, 1);
+
+    rdma->gsi = g_ptr_array_new();
+    rdma->local = g_array_new(false, false, sizeof(Mlx5Range));
+    rdma->remote = g_array_new(false, false, sizeof(Mlx5Range));
+    func->rdma = rdma;
+}
+
+void mlx5_rdma_reset(Mlx5Func *func)
+{
+    Mlx5Rdma *rdma = func->rdma;
+
+    /* Queue pairs are gone by now, and with them their engines. */
+    g_assert(rdma->gsi->len == 0);
+    g_clear_pointer(&rdma->flat, g_free);
+    rdma->moved = 0;
+}
+
+void mlx5_rdma_free(Mlx5Func *func)
+{
+    Mlx5Rdma *rdma = func->rdma;
+
+    g_ptr_array_unref(rdma->gsi);
+    g_array_unref(rdma->local);
+    g_array_unref(rdma->remote);
+    g_free(rdma->flat);
+    g_clear_pointer(&func->rdma, g_free);
+}
+
+void mlx5_rdma_set_link(Mlx5Func *func, Mlx5LinkSend send)
+{
+    func->rdma->link = send;
+}
+
+void mlx5_rdma_set_sq_doorbell(Mlx5Func *func, Mlx5SqDoorbell doorbell)
+{
+    func->rdma->sq_doorbell = doorbell;
+}
+
+uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
+{
+    uint32_t code = MLX5_GET(qpc, qp->qpc, mtu);
+
+    /* IBA table: 1 = 256 .. 5 = 4096. */
+    return 128u << CLAMP(code, 1, 5);
+}
+
+Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp)
+{
+    switch (qp->st) {
+    case MLX5_QP_ST_UC:
+        return MLX5_SVC_UC;
+    case MLX5_QP_ST_UD:
+    case MLX5_QP_ST_QP1:
+        return MLX5_SVC_UD;
+    case MLX5_QP_ST_XRC:
+        return MLX5_SVC_XRC;
+    default:
+        return MLX5_SVC_RC;
+    }
+}
+
+uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp)
+{
+    uint32_t other = MLX5_GET(qpc, qp->qpc, deth_sqpn);
+
+    if (qp->st == MLX5_QP_ST_QP1 || other == QPN_GSI) {
+        return QPN_GSI;
+    }
+    return qp->o.id;
+}
+
+void mlx5_engine_send(Mlx5Qp *qp, Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+
+    mlx5_pkt_trace(qp->o.func, "tx", pkt);
+    if (rdma->link) {
+        rdma->link(qp->o.func, pkt);
+    }
+}
+
+void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work)
+{
+    /* Whoever entered core runs the work queue before leaving (card.c). */
+    mlx5_work_schedule(qp->o.func, work);
+}
+
+static Mlx5Qp *receiver(Mlx5Func *func, uint32_t qpn)
+{
+    GPtrArray *gsi = func->rdma->gsi;
+
+    if (qpn == QPN_GSI) {
+        return gsi->len ? g_ptr_array_index(gsi, gsi->len - 1) : NULL;
+    }
+    return mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
+}
+
+void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
+{
+    Mlx5Qp *qp = receiver(func, pkt->dqpn);
+
+    if (!qp || !qp->engine || mlx5_engine_svc(qp) != pkt->svc) {
+        mlx5_pkt_trace(func, "drop", pkt);
+        return;
+    }
+    mlx5_pkt_trace(func, "rx", pkt);
+    if (mlx5_pkt_is_response(pkt)) {
+        mlx5_req_receive(qp->engine, pkt);
+    } else {
+        mlx5_resp_receive(qp->engine, pkt);
+    }
+}
+
+static void created(Mlx5Qp *qp)
+{
+    Mlx5QpEngine *e = g_new0(Mlx5QpEngine, 1);
+
+    e->qp = qp;
+    qp->engine = e;
+    mlx5_req_init(e);
+    mlx5_resp_init(e);
+    mlx5_flush_init(e);
+}
+
+static void reset(Mlx5QpEngine *e)
+{
+    g_ptr_array_remove(mlx5_engine_rdma(e->qp)->gsi, e->qp);
+    mlx5_flush_stop(e);
+    mlx5_req_reset(e);
+    mlx5_resp_reset(e);
+    mlx5_recv_reset(e->qp);
+}
+
+static void destroyed(Mlx5Qp *qp)
+{
+    Mlx5QpEngine *e = qp->engine;
+
+    if (!e) {
+        return;
+    }
+    g_ptr_array_remove(mlx5_engine_rdma(qp)->gsi, qp);
+    mlx5_flush_stop(e);
+    mlx5_req_free(e);
+    mlx5_resp_free(e);
+    g_clear_pointer(&qp->engine, g_free);
+}
+
+static void ready_to_receive(Mlx5QpEngine *e)
+{
+    e->resp.epsn = MLX5_GET(qpc, e->qp->qpc, next_rcv_psn);
+    if (e->qp->st == MLX5_QP_ST_QP1) {
+        g_ptr_array_remove(mlx5_engine_rdma(e->qp)->gsi, e->qp);
+        g_ptr_array_add(mlx5_engine_rdma(e->qp)->gsi, e->qp);
+    }
+}
+
+static void ready_to_send(Mlx5QpEngine *e, Mlx5QpState from)
+{
+    if (from == MLX5_QP_STATE_RTR) {
+        mlx5_req_start(e);
+    }
+    if (from == MLX5_QP_STATE_SQER) {
+        mlx5_flush_stop(e);
+        e->req.stalled = false;
+        e->req.una = e->req.next_psn;
+    }
+    e->req.drained = false;
+    mlx5_engine_schedule(e->qp, &e->req.work);
+}
+
+/* Nothing more is sent or received; what is posted will be flushed. */
+static void failed(Mlx5QpEngine *e)
+{
+    Mlx5Responder *r = &e->resp;
+
+    mlx5_req_stop(e);
+    if (e->qp->state == MLX5_QP_STATE_ERR) {
+        mlx5_work_cancel(e->qp->o.func, &r->work);
+        r->head = r->tail;
+        r->pending = 0;
+    }
+    mlx5_flush_start(e);
+}
+
+static void state(Mlx5Qp *qp, Mlx5QpState from)
+{
+    Mlx5QpEngine *e = qp->engine;
+
+    switch (qp->state) {
+    case MLX5_QP_STATE_RST:
+        reset(e);
+        break;
+    case MLX5_QP_STATE_RTR:
+        if (from != MLX5_QP_STATE_RTR) {
+            ready_to_receive(e);
+        }
+        break;
+    case MLX5_QP_STATE_RTS:
+        ready_to_send(e, from);
+        break;
+    case MLX5_QP_STATE_SQD:
+        mlx5_req_complete(e);
+        break;
+    case MLX5_QP_STATE_SQER:
+    case MLX5_QP_STATE_ERR:
+        failed(e);
+        break;
+    default:
+        break;
+    }
+}
+
+static void query(Mlx5Qp *qp)
+{
+    const Mlx5Requester *r = &qp->engine->req;
+    const Mlx5Responder *s = &qp->engine->resp;
+
+    if (qp->state >= MLX5_QP_STATE_RTR) {
+        MLX5_SET(qpc, qp->qpc, next_rcv_psn, s->epsn);
+        MLX5_SET(qpc, qp->qpc, rmsn, s->msn);
+        MLX5_SET(qpc, qp->qpc, hw_rq_counter, qp->rq_consumed);
+    }
+    if (qp->state >= MLX5_QP_STATE_RTS) {
+        MLX5_SET(qpc, qp->qpc, next_send_psn, r->next_psn);
+        MLX5_SET(qpc, qp->qpc, last_acked_psn,
+                 mlx5_psn_add(r->una, MLX5_PSN_MASK));
+        MLX5_SET(qpc, qp->qpc, hw_sq_wqebb_counter, r->fetched);
+        MLX5_SET(qpc, qp->qpc, sw_sq_wqebb_counter, r->posted);
+    }
+}
+
+/* The queue pair's number in the doorbell; what else it says is in memory. */
+static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+{
+    Mlx5Qp *qp = mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
+
+    if (!qp || !qp->engine || !qp->has_sq ||
+        MLX5_GET(qpc, qp->qpc, uar_page) != uar) {
+        mlx5_guest_error(func, "SQ doorbell in UAR 0x%x for QP 0x%x, which "
+                         "is not there or belongs to another UAR", uar, qpn);
+        return;
+    }
+    mlx5_trace(func, MLX5_TRACE_DOORBELL, "sq qp 0x%x", qpn);
+    if (qp->state == MLX5_QP_STATE_ERR || qp->state == MLX5_QP_STATE_SQER) {
+        mlx5_engine_schedule(qp, &qp->engine->flush.work);
+    } else if (qp->state >= MLX5_QP_STATE_RTS) {
+        mlx5_req_doorbell(qp->engine);
+    }
+}
+
+static void sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
+                        uint64_t value, unsigned size)
+{
+    uint32_t in_half = offset % BF_HALF;
+    uint32_t qpn = value >> 8 & 0xffffff;
+
+    /* The number is in the second word: alone, or the end of a quadword. */
+    if (offset < BF_FIRST || in_half + size != 8) {
+        return;
+    }
+    if (qpn < MLX5_SQ_FIRST_ID) {
+        ring(func, uar, qpn);
+    } else if (func->rdma->sq_doorbell) {
+        func->rdma->sq_doorbell(func, uar, qpn, 0, value, size);
+    }
+}
+
+const Mlx5EngineOps mlx5_rdma_engine = {
+    .qp_created = created,
+    .qp_state = state,
+    .qp_destroyed = destroyed,
+    .qp_query = query,
+    .sq_doorbell = sq_doorbell,
+};

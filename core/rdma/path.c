@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses: from a path in the context or an address vector in the WQE to
+ * what a packet carries (IBA 8.3, RoCE annex A17; driver: lib/gid.c).
+ */
+#include "rdma/rdma_internal.h"
+
+#include "fw/roce.h"
+#include "prm/prm.h"
+
+/* Ephemeral ports begin here (driver: IB_ROCE_UDP_ENCAP_VALID_PORT_MIN). */
+#define UDP_SPORT_MIN 0xc000u
+
+static const uint8_t *path_of(const Mlx5Qp *qp)
+{
+    return MLX5_ADDR_OF(qpc, qp->qpc, primary_address_path);
+}
+
+static bool source(const Mlx5Qp *qp, uint32_t index, Mlx5PktAddr *addr)
+{
+    const Mlx5RoceAddr *a = mlx5_roce_addr(qp->o.func, index);
+
+    if (!a) {
+        return false;
+    }
+    memcpy(addr->sgid, a->gid, sizeof(addr->sgid));
+    memcpy(addr->smac, a->mac, sizeof(addr->smac));
+    addr->roce_version = a->version;
+    addr->ipv4 = a->version == MLX5_ROCE_VERSION_2 &&
+                 a->l3_type == MLX5_ROCE_L3_TYPE_IPV4;
+    return true;
+}
+
+/* Same flow, same port (annex A17.9.2). */
+static uint16_t sport(const Mlx5Qp *qp, uint32_t wanted)
+{
+    return wanted ? wanted : UDP_SPORT_MIN | (qp->o.id & 0x3fff);
+}
+
+bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
+{
+    const uint8_t *ads = path_of(qp);
+    uint16_t mac_hi = MLX5_GET(ads, ads, rmac_47_32);
+    uint32_t mac_lo = MLX5_GET(ads, ads, rmac_31_0);
+
+    if (!source(qp, MLX5_GET(ads, ads, src_addr_index), addr)) {
+        return false;
+    }
+    memcpy(addr->dgid, ads + MLX5_BYTE_OFF(ads, rgid_rip), 16);
+    mac_hi = GUINT16_TO_BE(mac_hi);
+    mac_lo = GUINT32_TO_BE(mac_lo);
+    memcpy(addr->dmac, &mac_hi, 2);
+    memcpy(addr->dmac + 2, &mac_lo, 4);
+    addr->tclass = MLX5_GET(ads, ads, tclass);
+    addr->hop_limit = MLX5_GET(ads, ads, hop_limit);
+    addr->flow_label = MLX5_GET(ads, ads, flow_label);
+    addr->udp_sport = sport(qp, MLX5_GET(ads, ads, udp_sport));
+    return true;
+}
+
+bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
+                        Mlx5PktAddr *addr)
+{
+    if (!source(qp, av->src_addr_index, addr)) {
+        return false;
+    }
+    memcpy(addr->dgid, av->dgid, 16);
+    memcpy(addr->dmac, av->rmac, 6);
+    addr->tclass = av->tclass;
+    addr->hop_limit = av->hop_limit;
+    addr->flow_label = av->flow_label;
+    addr->udp_sport = sport(qp, av->udp_sport);
+    return true;
+}
+
+bool mlx5_path_from_peer(const Mlx5Qp *qp, const Mlx5PktAddr *addr)
+{
+    const uint8_t *ads = path_of(qp);
+
+    return memcmp(addr->sgid, ads + MLX5_BYTE_OFF(ads, rgid_rip), 16) == 0;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Payload: from what work requests name to runs of memory, and across in one
+ * copy. The runs live in the function's scratch lists for as long as one
+ * packet does.
+ */
+#include "rdma/rdma_internal.h"
+
+/* Where piece @d overlaps [@off, @off + @len) of the message it is at @at. */
+static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
+                    uint64_t len, uint64_t *skip, uint64_t *n)
+{
+    uint64_t start = MAX(at, off), end = MIN(at + d->len, off + len);
+
+    if (start >= end) {
+        return false;
+    }
+    *skip = start - at;
+    *n = end - start;
+    return true;
+}
+
+bool mlx5_payload_resolve(Mlx5Qp *qp, const Mlx5WqeData *data, uint32_t num,
+                          uint64_t off, uint64_t len, uint32_t access,
+                          GArray *ranges)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(qp);
+    uint64_t at = 0, skip, n, found = 0;
+
+    for (uint32_t i = 0; i < num && found < len; at += data[i++].len) {
+        if (!overlap(&data[i], at, off, len, &skip, &n)) {
+            continue;
+        }
+        if (mlx5_mkey_resolve(qp->o.func, &user, data[i].lkey,
+                              data[i].addr + skip, n, access,
+                              ranges) != MLX5_MKEY_OK) {
+            return false;
+        }
+        found += n;
+    }
+    return found == len;
+}
+
+bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(qp);
+
+    for (uint32_t i = 0; i < wqe->num_data; i++) {
+        const Mlx5WqeData *d = &wqe->data[i];
+
+        if (!d->inline_at &&
+            mlx5_mkey_check(qp->o.func, &user, d->lkey, d->addr, d->len,
+                            access) != MLX5_MKEY_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_inline(const Mlx5SendWqe *wqe)
+{
+    for (uint32_t i = 0; i < wqe->num_data; i++) {
+        if (wqe->data[i].inline_at) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Read what one piece of memory gathers into @to. */
+static bool read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
+                       uint64_t n, uint8_t *to)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    Mlx5MkeyUser user = mlx5_engine_user(qp);
+
+    g_array_set_size(rdma->remote, 0);
+    if (mlx5_mkey_resolve(qp->o.func, &user, d->lkey, d->addr + skip, n,
+                          MLX5_ACCESS_LOCAL_READ,
+                          rdma->remote) != MLX5_MKEY_OK) {
+        return false;
+    }
+    for (guint i = 0; i < rdma->remote->len; i++) {
+        Mlx5Range *r = &g_array_index(rdma->remote, Mlx5Range, i);
+
+        if (!mlx5_dma_read(qp->o.func, r->addr, to, r->len)) {
+            return false;
+        }
+        to += r->len;
+    }
+    return true;
+}
+
+/* Inline bytes among others: gathered into one run of bytes first. */
+static bool gather_flat(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
+                        uint64_t len, Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    uint64_t at = 0, skip, n, done = 0;
+
+    if (!rdma->flat) {
+        rdma->flat = g_malloc(MLX5_PKT_MAX_BYTES);
+    }
+    for (uint32_t i = 0; i < wqe->num_data && done < len;
+         at += wqe->data[i++].len) {
+        const Mlx5WqeData *d = &wqe->data[i];
+
+        if (!overlap(d, at, off, len, &skip, &n)) {
+            continue;
+        }
+        if (d->inline_at) {
+            memcpy(rdma->flat + done, wqe->raw + d->inline_at + skip, n);
+        } else if (!read_piece(qp, d, skip, n, rdma->flat + done)) {
+            return false;
+        }
+        done += n;
+    }
+    pkt->bytes = rdma->flat;
+    return done == len;
+}
+
+bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
+                         uint64_t len, Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+
+    pkt->src = qp->o.func;
+    pkt->len = len;
+    /* Our own limit: the requester never asks for more (req_send.c). */
+    g_assert(len <= MLX5_PKT_MAX_BYTES);
+    if (has_inline(wqe)) {
+        return gather_flat(qp, wqe, off, len, pkt);
+    }
+    g_array_set_size(rdma->remote, 0);
+    if (!mlx5_payload_resolve(qp, wqe->data, wqe->num_data, off, len,
+                              MLX5_ACCESS_LOCAL_READ, rdma->remote)) {
+        return false;
+    }
+    pkt->ranges = (const Mlx5Range *)rdma->remote->data;
+    pkt->num_ranges = rdma->remote->len;
+    return true;
+}
+
+static Mlx5Payload copy_to_local(Mlx5Qp *qp, const Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+
+    rdma->moved += pkt->len;
+    if (!mlx5_pkt_copy(pkt, 0, qp->o.func,
+                       (const Mlx5Range *)rdma->local->data, rdma->local->len,
+                       pkt->len)) {
+        return MLX5_PAYLOAD_MEMORY;
+    }
+    return MLX5_PAYLOAD_OK;
+}
+
+Mlx5Payload mlx5_payload_scatter(Mlx5Qp *qp, const Mlx5WqeData *data,
+                                 uint32_t num, uint64_t off,
+                                 const Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+
+    g_array_set_size(rdma->local, 0);
+    if (!mlx5_payload_resolve(qp, data, num, off, pkt->len,
+                              MLX5_ACCESS_LOCAL_WRITE, rdma->local)) {
+        return MLX5_PAYLOAD_KEY;
+    }
+    return copy_to_local(qp, pkt);
+}
+
+Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
+                               const Mlx5Pkt *pkt)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    Mlx5MkeyUser user = mlx5_engine_user(qp);
+
+    if (pkt->len == 0) {
+        return MLX5_PAYLOAD_OK;
+    }
+    user.rlkey = false;
+    g_array_set_size(rdma->local, 0);
+    if (mlx5_mkey_resolve(qp->o.func, &user, rkey, va, pkt->len,
+                          MLX5_ACCESS_REMOTE_WRITE,
+                          rdma->local) != MLX5_MKEY_OK) {
+        return MLX5_PAYLOAD_KEY;
+    }
+    return copy_to_local(qp, pkt);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * State of the queue-pair engines. Guarded by Mlx5Card.lock.
+ *
+ * A queue pair has two machines that know nothing of each other and talk to
+ * the peer's in packets:
+ *
+ *   requester  req*.c   send queue --> requests;  responses --> completions
+ *   responder  resp*.c  requests --> memory, receive completions, responses
+ *
+ * Sending a packet may run the peer's responder, and through its answer our
+ * own response handler, before the call returns. A response handler therefore
+ * never sends: it changes state and schedules the requester's work. That bounds
+ * the depth: work, link, responder, link, response handler. After a send the
+ * caller trusts nothing it remembered about its own state.
+ */
+#ifndef MLX5_RDMA_INTERNAL_H
+#define MLX5_RDMA_INTERNAL_H
+
+#include "bus/trace.h"
+#include "rdma/cqe.h"
+#include "rdma/rdma.h"
+#include "rdma/recv.h"
+#include "rdma/wqe.h"
+
+/** Work requests between fetch and completion; a power of two. */
+#define MLX5_REQ_WINDOW 64u
+/** Reads and atomics a responder owes an answer to, and acks between them. */
+#define MLX5_RESP_QUEUE 64u
+/** Atomic results kept for duplicates (IBA 9.4.5: as many as it accepts). */
+#define MLX5_RESP_ATOMICS 16u
+
+/** A work request between fetch and completion. */
+typedef struct Mlx5SendReq {
+    Mlx5SendWqe wqe;
+    uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
+    bool response;           /* done by data, not by an ack */
+    bool done;               /* completes when all before it have */
+    Mlx5CqeStatus status;
+} Mlx5SendReq;
+
+/**
+ * The send queue's side. The window holds work requests head..tail; those
+ * before cur are sent whole, of cur's the first cur_off bytes are.
+ *
+ *      head        cur         tail
+ *       |  sent     |  to send  |      free-running, modulo the window
+ */
+typedef struct Mlx5Requester {
+    Mlx5Work work;
+    Mlx5Timer timer;         /* retransmission, or the wait after RNR */
+    uint16_t posted;         /* basic blocks, as the record last said */
+    uint16_t fetched;        /* basic blocks */
+    uint32_t head, cur, tail;
+    Mlx5SendReq **window;    /* made at the first doorbell */
+    uint64_t cur_off;
+    uint32_t next_psn;       /* of the next work request fetched */
+    uint32_t una;            /* oldest sequence number not answered */
+    uint32_t responses;      /* reads and atomics sent and not answered */
+    uint32_t ssn;            /* messages sent */
+    uint8_t retries;         /* left */
+    uint8_t rnr_retries;     /* left; 7 = no limit */
+    bool rnr_wait;           /* the timer runs for RNR */
+    bool progress;           /* something was answered since the timer began */
+    bool expired;            /* the timer fired; decided in the work item */
+    bool stalled;            /* a failed request waits to complete */
+    bool drained;            /* SQD: the event was raised */
+} Mlx5Requester;
+
+/** An answer owed, in order of the requests. */
+typedef struct Mlx5RespItem {
+    Mlx5PktOp op;            /* READ_RESP, ACK or ATOMIC_ACK */
+    uint32_t psn, npsn;
+    uint32_t msn;
+    uint8_t syndrome;        /* of an ACK */
+    bool fatal;              /* once sent, the queue pair goes to ERR ... */
+    uint8_t event;           /* ... and raises this, if not 0 */
+    uint32_t rkey;
+    uint64_t va, len, sent;  /* READ_RESP */
+    uint64_t value;          /* ATOMIC_ACK */
+} Mlx5RespItem;
+
+typedef struct Mlx5Responder {
+    Mlx5Work work;           /* sends what the queue holds */
+    uint32_t epsn;           /* expected next */
+    uint32_t msn;            /* messages completed */
+    /* The message being received. */
+    bool busy;
+    Mlx5PktOp busy_op;       /* SEND or WRITE */
+    uint64_t off;            /* bytes received of it */
+    uint64_t va, total;      /* WRITE: from the RETH */
+    uint32_t rkey;
+    bool have_recv;          /* recv was consumed and not completed */
+    Mlx5RecvWqe *recv;       /* made at the first receive */
+    bool nak_sent;           /* silent until the expected one comes */
+    bool dying;              /* a fatal NAK is on its way out */
+    bool established;        /* COMM_EST was raised, or is moot */
+    Mlx5RespItem *queue;     /* made at the first item that waits */
+    uint32_t head, tail;
+    uint32_t pending;        /* reads in the queue */
+    struct {
+        uint32_t psn;
+        bool valid;
+        uint64_t value;
+    } atomics[MLX5_RESP_ATOMICS];
+    uint32_t next_atomic;
+} Mlx5Responder;
+
+/** Completing what is posted on a queue pair in error. */
+typedef struct Mlx5Flush {
+    Mlx5Work work;
+    Mlx5Timer timer;         /* looks for receives posted later */
+    int64_t since_ns;        /* of the last one found */
+    bool last_wqe_raised;
+} Mlx5Flush;
+
+struct Mlx5QpEngine {
+    Mlx5Qp *qp;
+    Mlx5Requester req;
+    Mlx5Responder resp;
+    Mlx5Flush flush;
+};
+
+struct Mlx5Rdma {
+    Mlx5LinkSend link;
+    Mlx5SqDoorbell sq_doorbell;
+    GPtrArray *gsi;          /* Mlx5Qp *: QP1s, the newest last */
+    GArray *local;           /* Mlx5Range scratch: our side of a copy */
+    GArray *remote;          /* Mlx5Range scratch: ranges in a packet */
+    uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    uint64_t moved;          /* payload bytes, ever; for budgets */
+};
+
+/* engine.c */
+static inline Mlx5Rdma *mlx5_engine_rdma(Mlx5Qp *qp)
+{
+    return qp->o.func->rdma;
+}
+/** What the qpc says about the path's MTU, in bytes. */
+uint32_t mlx5_engine_mtu(const Mlx5Qp *qp);
+/** The service of the QP's packets. */
+Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp);
+/** The number the QP has in packets: QP1's is 1. */
+uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp);
+/** Send on the link, with trace. */
+void mlx5_engine_send(Mlx5Qp *qp, Mlx5Pkt *pkt);
+static inline Mlx5MkeyUser mlx5_engine_user(const Mlx5Qp *qp)
+{
+    return (Mlx5MkeyUser){ .pdn = mlx5_qp_pdn(qp), .qpn = qp->o.id,
+                           .rlkey = qp->rlkey };
+}
+/** Schedule @work so that somebody runs it soon, whoever is the caller. */
+void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work);
+
+/* payload.c */
+/** Append to @ranges where bytes [@off, @off + @len) of the pieces are. */
+/** Return: false if a key refuses or the pieces are shorter. */
+bool mlx5_payload_resolve(Mlx5Qp *qp, const Mlx5WqeData *data, uint32_t num,
+                          uint64_t off, uint64_t len, uint32_t access,
+                          GArray *ranges);
+/** Do the keys of @wqe's pieces allow @access, over their whole length? */
+bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access);
+/** Point @pkt at bytes [@off, @off + @len) that @wqe gathers. */
+bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
+                         uint64_t len, Mlx5Pkt *pkt);
+typedef enum Mlx5Payload {
+    MLX5_PAYLOAD_OK,
+    MLX5_PAYLOAD_KEY,        /* a key refuses */
+    MLX5_PAYLOAD_MEMORY,     /* memory is not there */
+} Mlx5Payload;
+/** Copy the payload of @pkt to byte @off and on of what @data scatters. */
+Mlx5Payload mlx5_payload_scatter(Mlx5Qp *qp, const Mlx5WqeData *data,
+                                 uint32_t num, uint64_t off,
+                                 const Mlx5Pkt *pkt);
+/** Copy the payload of @pkt to @va under @rkey of @qp's side. */
+Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
+                               const Mlx5Pkt *pkt);
+
+/* path.c */
+/** Addresses of a connected QP. Return: false if it has no source GID. */
+bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr);
+/** Addresses of a datagram. */
+bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
+                        Mlx5PktAddr *addr);
+/** Did @addr come from the peer of this connected QP? */
+bool mlx5_path_from_peer(const Mlx5Qp *qp, const Mlx5PktAddr *addr);
+
+/* req.c */
+void mlx5_req_init(Mlx5QpEngine *e);
+void mlx5_req_reset(Mlx5QpEngine *e);
+void mlx5_req_free(Mlx5QpEngine *e);
+/** The QP may send from now on. */
+void mlx5_req_start(Mlx5QpEngine *e);
+/** Stop: no work, no timer; the window stays for the flush. */
+void mlx5_req_stop(Mlx5QpEngine *e);
+/** The send doorbell was rung. */
+void mlx5_req_doorbell(Mlx5QpEngine *e);
+/** Read the doorbell record. */
+bool mlx5_req_read_posted(Mlx5QpEngine *e);
+static inline Mlx5SendReq *mlx5_req_at(const Mlx5Requester *r, uint32_t i)
+{
+    return r->window[i % MLX5_REQ_WINDOW];
+}
+/** A work request's first free window slot; NULL if the window is full. */
+Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r);
+
+/* req_send.c */
+/** Send a piece of the request at cur. Return: false if it has to wait. */
+bool mlx5_req_send(Mlx5QpEngine *e);
+
+/* req_done.c */
+/** Complete finished requests from the head on. */
+void mlx5_req_complete(Mlx5QpEngine *e);
+/** This request failed; it completes with @status in its turn. */
+void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, uint8_t syndrome,
+                   uint8_t vendor);
+
+/* req_resp.c */
+/** A response for @e's requester. Never sends. */
+void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** The retransmission timer found no progress. */
+void mlx5_req_timeout(Mlx5QpEngine *e);
+/** See that the timer runs while answers are outstanding. */
+void mlx5_req_watch(Mlx5QpEngine *e);
+void mlx5_req_timer_fired(void *opaque);
+
+/* resp.c */
+void mlx5_resp_init(Mlx5QpEngine *e);
+void mlx5_resp_reset(Mlx5QpEngine *e);
+void mlx5_resp_free(Mlx5QpEngine *e);
+/** A request for @e's responder (not UD). */
+void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+
+/* resp_queue.c: answers, in the order of the requests. */
+void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item);
+bool mlx5_resp_run(void *opaque, Mlx5Budget *budget);
+
+/* resp_exec.c: what a request does, once its place is right. */
+void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Refuse @pkt with NAK @syndrome, go to ERR, raise @event if not 0. */
+void mlx5_resp_refuse(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
+                      uint8_t event);
+
+/** A read that was answered before, or is being answered. */
+void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+
+/* resp_recv.c: receives. */
+typedef enum Mlx5RespRecv {
+    MLX5_RESP_RECV_OK,
+    MLX5_RESP_RECV_NONE,     /* nothing posted */
+    MLX5_RESP_RECV_BROKEN,   /* the queue itself is */
+} Mlx5RespRecv;
+Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Complete the receive in hand; which one it was is filled into @c. */
+void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c);
+
+/* atomic.c */
+/** Carry out an atomic request. @original: what memory held before. */
+Mlx5Payload mlx5_atomic_execute(Mlx5Qp *qp, const Mlx5Pkt *pkt,
+                                uint64_t *original);
+/** The bytes in which an atomic's result lies in memory. */
+void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint8_t bytes[8]);
+
+/* ud.c */
+void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+
+/* flush.c */
+void mlx5_flush_init(Mlx5QpEngine *e);
+void mlx5_flush_start(Mlx5QpEngine *e);
+void mlx5_flush_stop(Mlx5QpEngine *e);
+
+#endif

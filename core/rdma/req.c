@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requester: the send queue's work item (IBA 9.7.3, 10.8; driver: mlx5_ib
+ * wr.c).
+ *
+ * doorbell -> read the send counter -> [fetch a work request -> send it, a
+ * piece of MLX5_PKT_MAX_BYTES at a time]... until nothing is left, something
+ * must be waited for, or the budget is spent. Answers: req_resp.c. Completion:
+ * req_done.c.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+static bool run(void *opaque, Mlx5Budget *budget);
+
+void mlx5_req_init(Mlx5QpEngine *e)
+{
+    mlx5_work_init(&e->req.work, run, e);
+    mlx5_timer_init(&e->req.timer, mlx5_req_timer_fired, e);
+}
+
+static void free_window(Mlx5Requester *r)
+{
+    for (uint32_t i = 0; r->window && i < MLX5_REQ_WINDOW; i++) {
+        g_free(r->window[i]);
+    }
+    g_clear_pointer(&r->window, g_free);
+}
+
+void mlx5_req_stop(Mlx5QpEngine *e)
+{
+    Mlx5Func *func = e->qp->o.func;
+
+    mlx5_work_cancel(func, &e->req.work);
+    mlx5_timer_cancel(func, &e->req.timer);
+    e->req.rnr_wait = false;
+    e->req.expired = false;
+}
+
+void mlx5_req_reset(Mlx5QpEngine *e)
+{
+    mlx5_req_stop(e);
+    free_window(&e->req);
+    memset(&e->req, 0, sizeof(e->req));
+    mlx5_req_init(e);
+}
+
+void mlx5_req_free(Mlx5QpEngine *e)
+{
+    mlx5_req_stop(e);
+    free_window(&e->req);
+}
+
+void mlx5_req_start(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    r->next_psn = MLX5_GET(qpc, e->qp->qpc, next_send_psn);
+    r->una = r->next_psn;
+    r->retries = MLX5_GET(qpc, e->qp->qpc, retry_count);
+    r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
+}
+
+Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
+{
+    Mlx5SendReq **slot;
+
+    if (r->tail - r->head == MLX5_REQ_WINDOW) {
+        return NULL;
+    }
+    if (!r->window) {
+        r->window = g_new0(Mlx5SendReq *, MLX5_REQ_WINDOW);
+    }
+    slot = &r->window[r->tail % MLX5_REQ_WINDOW];
+    if (!*slot) {
+        *slot = g_new(Mlx5SendReq, 1);
+    }
+    /* For the error completion, should the fetch fail. */
+    (*slot)->wqe.ds = 0;
+    (*slot)->wqe.opcode = 0;
+    (*slot)->wqe.ce = 0;
+    (*slot)->psn = r->next_psn;
+    (*slot)->npsn = 0;
+    (*slot)->response = false;
+    (*slot)->done = false;
+    (*slot)->status = (Mlx5CqeStatus){ 0 };
+    return *slot;
+}
+
+bool mlx5_req_read_posted(Mlx5QpEngine *e)
+{
+    Mlx5Qp *qp = e->qp;
+    uint32_t counter;
+
+    /* Word 1; the low 16 bits count (PRM: Doorbell Record). */
+    if (!qp->has_sq || !mlx5_dma_read_be32(qp->o.func, qp->dbr_gpa + 4,
+                                           &counter)) {
+        return false;
+    }
+    e->req.posted = counter;
+    return true;
+}
+
+/* Which vendor code goes with a WQE that does not parse. */
+static uint8_t parse_vendor(Mlx5WqeError error)
+{
+    switch (error) {
+    case MLX5_WQE_ERR_FETCH:
+        return MLX5_VENDOR_WQE_FETCH;
+    case MLX5_WQE_ERR_OPCODE:
+    case MLX5_WQE_ERR_QP_TYPE:
+        return MLX5_VENDOR_WQE_OPCODE;
+    case MLX5_WQE_ERR_LENGTH:
+        return MLX5_VENDOR_MSG_TOO_LONG;
+    default:
+        return MLX5_VENDOR_WQE_FORMAT;
+    }
+}
+
+/* Does the message exceed what the service carries? (IBA 9.4.1, 9.8.3.1) */
+static bool too_long(const Mlx5Qp *qp, const Mlx5SendWqe *wqe)
+{
+    uint32_t log_max = MLX5_GET(qpc, qp->qpc, log_msg_max);
+
+    if (mlx5_engine_svc(qp) == MLX5_SVC_UD) {
+        return wqe->length > 4096;
+    }
+    return log_max && wqe->length > UINT64_C(1) << log_max;
+}
+
+/* Sequence numbers a parsed request uses; local ones use none. */
+static void number(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    const Mlx5SendWqe *w = &req->wqe;
+
+    if (w->op->flags & MLX5_WQEF_LOCAL) {
+        return;
+    }
+    req->response = w->op->flags & MLX5_WQEF_SCATTER;
+    req->npsn = w->op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)
+                    ? 1
+                    : mlx5_psn_count(w->length, mlx5_engine_mtu(e->qp));
+    e->req.next_psn = mlx5_psn_add(e->req.next_psn, req->npsn);
+}
+
+/* Return: false if there is nothing to fetch, or no room or leave to. */
+static bool fetch(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+    Mlx5Qp *qp = e->qp;
+    uint16_t avail = r->posted - r->fetched;
+    Mlx5WqeError error;
+    Mlx5SendReq *req;
+
+    if (qp->state != MLX5_QP_STATE_RTS || r->stalled || !avail) {
+        return false;
+    }
+    req = mlx5_req_slot(r);
+    if (!req) {
+        return false;
+    }
+    error = mlx5_wqe_fetch(qp, r->fetched, avail, &req->wqe);
+    mlx5_wqe_trace(qp, &req->wqe, error);
+    req->wqe.index = r->fetched;
+    r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
+    r->tail++;
+    if (avail > 1u << qp->sq_log_size) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,
+                      MLX5_VENDOR_SQ_OVERFLOW);
+    } else if (error != MLX5_WQE_OK) {
+        mlx5_req_fail(e, req, mlx5_wqe_error_syndrome(error),
+                      parse_vendor(error));
+    } else if (too_long(qp, &req->wqe)) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
+                      MLX5_VENDOR_MSG_TOO_LONG);
+    } else {
+        number(e, req);
+    }
+    return true;
+}
+
+/* One fetch or one piece. Return: false if there is nothing to do now. */
+static bool step(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+    Mlx5QpState state = e->qp->state;
+
+    if ((state != MLX5_QP_STATE_RTS && state != MLX5_QP_STATE_SQD) ||
+        r->rnr_wait) {
+        return false;
+    }
+    return r->cur != r->tail ? mlx5_req_send(e) : fetch(e);
+}
+
+static bool run(void *opaque, Mlx5Budget *budget)
+{
+    Mlx5QpEngine *e = opaque;
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+
+    if (e->req.expired) {
+        e->req.expired = false;
+        if (!e->req.progress) {
+            mlx5_req_timeout(e);
+        }
+    }
+    while (mlx5_budget_left(budget)) {
+        uint64_t before = rdma->moved;
+
+        if (!step(e)) {
+            mlx5_req_watch(e);
+            return false;
+        }
+        mlx5_budget_spend(budget, rdma->moved - before);
+    }
+    mlx5_req_watch(e);
+    return true;
+}
+
+void mlx5_req_doorbell(Mlx5QpEngine *e)
+{
+    if (mlx5_req_read_posted(e)) {
+        mlx5_engine_schedule(e->qp, &e->req.work);
+    }
+}

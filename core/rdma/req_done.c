@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requester: completing work requests, in order (IBA 10.8.5, 10.10.2).
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+/* wqe_ctrl.ce: from here on a completion is wanted. */
+#define CE_CQE 2
+
+static void post(Mlx5QpEngine *e, const Mlx5SendReq *req)
+{
+    Mlx5CqeSend c = {
+        .wqe_opcode = req->wqe.opcode,
+        .wqe_counter = req->wqe.index,
+        .byte_cnt = req->response ? req->wqe.length : 0,
+        .status = req->status,
+    };
+
+    if (c.status.syndrome || req->wqe.ce >= CE_CQE) {
+        mlx5_cqe_post_send(e->qp, &c);
+    }
+}
+
+/* Unreliable services keep receiving: only the send queue stops (10.3.1.7). */
+static void go_to_error(Mlx5Qp *qp)
+{
+    bool reliable = qp->st != MLX5_QP_ST_UC && qp->st != MLX5_QP_ST_UD;
+
+    mlx5_qp_set_state(qp, reliable ? MLX5_QP_STATE_ERR : MLX5_QP_STATE_SQER);
+}
+
+static void check_drained(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (e->qp->state == MLX5_QP_STATE_SQD && !r->drained) {
+        r->drained = true;
+        mlx5_event_raise_wq(e->qp->o.func, MLX5_EVENT_TYPE_SQ_DRAINED,
+                            e->qp->o.id, 0);
+    }
+}
+
+void mlx5_req_complete(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    while (r->head != r->tail && mlx5_req_at(r, r->head)->done) {
+        Mlx5SendReq *req = mlx5_req_at(r, r->head);
+
+        if (r->cur == r->head) {
+            r->cur++;
+            r->cur_off = 0;
+        }
+        r->head++;
+        post(e, req);
+        if (req->status.syndrome) {
+            go_to_error(e->qp);
+            return;
+        }
+    }
+    if (r->head == r->tail) {
+        check_drained(e);
+    }
+}
+
+void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, uint8_t syndrome,
+                   uint8_t vendor)
+{
+    req->status = (Mlx5CqeStatus){ syndrome, vendor };
+    req->done = true;
+    e->req.stalled = true;
+    mlx5_req_complete(e);
+}

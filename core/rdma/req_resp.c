@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requester: answers and the lack of them (IBA 9.7.5 to 9.7.7).
+ *
+ * Nothing here sends. A handler settles what an answer settles, moves cur back
+ * where something has to be sent again, and schedules the work item.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+#define ATOMIC (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)
+
+/* IBA table 45: the wait after an RNR NAK, in units of 10 us. */
+static const uint32_t rnr_10us[32] = {
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+    256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+    16384, 24576, 32768, 49152,
+};
+
+/* The sequence number after the last one sent. */
+static uint32_t sent_psn(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+    const Mlx5SendReq *req;
+
+    if (r->cur == r->tail) {
+        return r->next_psn;
+    }
+    req = mlx5_req_at(r, r->cur);
+    return mlx5_psn_add(req->psn, r->cur_off / mlx5_engine_mtu(e->qp));
+}
+
+static void made_progress(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    r->progress = true;
+    r->retries = MLX5_GET(qpc, e->qp->qpc, retry_count);
+    r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
+}
+
+/* Everything up to and with @psn arrived, as far as an ack can tell. */
+static void acked_upto(Mlx5QpEngine *e, uint32_t psn)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (mlx5_psn_diff(psn, r->una) < 0) {
+        return;
+    }
+    for (uint32_t i = r->head; i != r->tail; i++) {
+        Mlx5SendReq *req = mlx5_req_at(r, i);
+
+        if (!req->npsn || req->done) {
+            continue;
+        }
+        if (req->response && mlx5_psn_diff(psn, req->psn) >= 0) {
+            /* Its data are still to come: the ack proves no more than that
+             * they were asked for (IBA 9.7.5.1.2). */
+            psn = mlx5_psn_add(mlx5_psn_diff(r->una, req->psn) > 0 ? r->una
+                                                                  : req->psn,
+                               MLX5_PSN_MASK);
+            break;
+        }
+        if (mlx5_psn_diff(psn, mlx5_psn_add(req->psn, req->npsn - 1)) < 0) {
+            break;
+        }
+        req->done = true;
+    }
+    if (mlx5_psn_diff(psn, r->una) >= 0) {
+        r->una = mlx5_psn_add(psn, 1);
+        made_progress(e);
+    }
+}
+
+/* The unfinished request that @psn belongs to, and its place. */
+static Mlx5SendReq *find(Mlx5Requester *r, uint32_t psn, uint32_t *at)
+{
+    for (uint32_t i = r->head; i != r->tail; i++) {
+        Mlx5SendReq *req = mlx5_req_at(r, i);
+        int32_t d = mlx5_psn_diff(psn, req->psn);
+
+        if (req->npsn && d >= 0 && d < (int64_t)req->npsn) {
+            *at = i;
+            return req;
+        }
+    }
+    return NULL;
+}
+
+/* Send again from @psn on. */
+static void rewind_to(Mlx5QpEngine *e, uint32_t psn)
+{
+    Mlx5Requester *r = &e->req;
+    uint32_t at;
+    Mlx5SendReq *req = find(r, psn, &at);
+
+    if (!req) {
+        return;
+    }
+    r->cur = at;
+    r->cur_off = (uint64_t)mlx5_psn_diff(psn, req->psn) *
+                 mlx5_engine_mtu(e->qp);
+    r->responses = 0;
+    for (uint32_t i = r->head; i != at; i++) {
+        r->responses += mlx5_req_at(r, i)->response &&
+                        !mlx5_req_at(r, i)->done;
+    }
+    mlx5_engine_schedule(e->qp, &e->req.work);
+}
+
+static void fail_at(Mlx5QpEngine *e, uint32_t psn, uint8_t syndrome,
+                    uint8_t vendor)
+{
+    uint32_t at;
+    Mlx5SendReq *req = find(&e->req, psn, &at);
+
+    if (req && !req->done) {
+        mlx5_req_fail(e, req, syndrome, vendor);
+    }
+}
+
+/* One retry less, or the end. Return: false if it is the end. */
+static bool spend_retry(Mlx5QpEngine *e, uint32_t psn)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (r->retries == 0) {
+        fail_at(e, psn, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
+                MLX5_VENDOR_RETRY_EXCEEDED);
+        return false;
+    }
+    r->retries--;
+    return true;
+}
+
+static void rnr_nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Requester *r = &e->req;
+    uint32_t wait = rnr_10us[pkt->syndrome & MLX5_AETH_VALUE_MASK];
+
+    if (r->rnr_retries == 0) {
+        fail_at(e, pkt->psn, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR,
+                MLX5_VENDOR_RNR_EXCEEDED);
+        return;
+    }
+    if (r->rnr_retries != 7) {
+        r->rnr_retries--;
+    }
+    rewind_to(e, pkt->psn);
+    r->rnr_wait = true;
+    mlx5_timer_arm(e->qp->o.func, &r->timer,
+                   mlx5_clock_ns(e->qp->o.func) + wait * INT64_C(10000));
+}
+
+/* IBA table 49: what a NAK makes of the request it refuses. */
+static void nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    static const Mlx5CqeStatus status[] = {
+        [MLX5_NAK_INVALID_REQ - MLX5_AETH_NAK] = {
+            MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, MLX5_VENDOR_REMOTE_INVAL },
+        [MLX5_NAK_REMOTE_ACCESS - MLX5_AETH_NAK] = {
+            MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, MLX5_VENDOR_REMOTE_ACCESS },
+        [MLX5_NAK_REMOTE_OP - MLX5_AETH_NAK] = {
+            MLX5_CQE_SYNDROME_REMOTE_OP_ERR, MLX5_VENDOR_REMOTE_OP },
+    };
+    uint32_t code = pkt->syndrome & MLX5_AETH_VALUE_MASK;
+
+    if (pkt->syndrome == MLX5_NAK_PSN_SEQ) {
+        if (spend_retry(e, pkt->psn)) {
+            rewind_to(e, pkt->psn);
+        }
+    } else if (code < G_N_ELEMENTS(status)) {
+        fail_at(e, pkt->psn, status[code].syndrome, status[code].vendor);
+    }
+}
+
+static void ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    uint8_t code = pkt->syndrome & MLX5_AETH_CODE_MASK;
+
+    if (code == MLX5_AETH_ACK) {
+        acked_upto(e, pkt->psn);
+        return;
+    }
+    /* A NAK acknowledges what came before it (IBA 9.7.5.1.1). */
+    acked_upto(e, mlx5_psn_add(pkt->psn, MLX5_PSN_MASK));
+    if (code == MLX5_AETH_RNR_NAK) {
+        rnr_nak(e, pkt);
+    } else if (code == MLX5_AETH_NAK) {
+        nak(e, pkt);
+    }
+}
+
+/* The request this data answers, if it is the one expected next. */
+static Mlx5SendReq *expecting(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Requester *r = &e->req;
+    uint32_t at;
+    Mlx5SendReq *req;
+
+    acked_upto(e, mlx5_psn_add(pkt->psn, MLX5_PSN_MASK));
+    if (r->una != pkt->psn) {
+        return NULL;
+    }
+    req = find(r, pkt->psn, &at);
+    return req && req->response && !req->done ? req : NULL;
+}
+
+static void answered(Mlx5QpEngine *e, Mlx5SendReq *req, uint32_t npsn)
+{
+    Mlx5Requester *r = &e->req;
+
+    r->una = mlx5_psn_add(r->una, npsn);
+    made_progress(e);
+    if (mlx5_psn_diff(r->una, mlx5_psn_add(req->psn, req->npsn)) >= 0) {
+        req->done = true;
+        /* After a rewind the answer may come before it is asked again. */
+        r->responses -= r->responses > 0;
+    }
+}
+
+static void bad_response(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
+                  MLX5_VENDOR_BAD_RESPONSE);
+}
+
+static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5SendReq *req = expecting(e, pkt);
+    const Mlx5SendWqe *w;
+    uint64_t off;
+
+    if (!req) {
+        return;
+    }
+    w = &req->wqe;
+    off = (uint64_t)mlx5_psn_diff(pkt->psn, req->psn) *
+          mlx5_engine_mtu(e->qp);
+    if (w->op->flags & ATOMIC || off > w->length ||
+        pkt->len > w->length - off ||
+        pkt->last != (off + pkt->len == w->length)) {
+        bad_response(e, req);
+    } else if (mlx5_payload_scatter(e->qp, w->data, w->num_data, off, pkt) !=
+               MLX5_PAYLOAD_OK) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                      MLX5_VENDOR_SCATTER_KEY);
+    } else {
+        answered(e, req, pkt->npsn);
+    }
+}
+
+static void atomic_ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5SendReq *req = expecting(e, pkt);
+    uint8_t bytes[8];
+    Mlx5Pkt data = { .bytes = bytes, .len = sizeof(bytes) };
+
+    if (!req) {
+        return;
+    }
+    mlx5_atomic_store(e->qp, pkt->swap_add, bytes);
+    if (!(req->wqe.op->flags & ATOMIC)) {
+        bad_response(e, req);
+    } else if (mlx5_payload_scatter(e->qp, req->wqe.data, req->wqe.num_data,
+                                    0, &data) != MLX5_PAYLOAD_OK) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                      MLX5_VENDOR_SCATTER_KEY);
+    } else {
+        answered(e, req, 1);
+    }
+}
+
+void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Requester *r = &e->req;
+    Mlx5QpState state = e->qp->state;
+
+    if ((state != MLX5_QP_STATE_RTS && state != MLX5_QP_STATE_SQD) ||
+        r->head == r->tail) {
+        return;
+    }
+    /* Neither an old answer nor one to what was never sent (IBA 9.7.5). */
+    if (mlx5_psn_diff(pkt->psn, r->una) < 0 ||
+        mlx5_psn_diff(pkt->psn, sent_psn(e)) >= 0) {
+        return;
+    }
+    switch (pkt->op) {
+    case MLX5_PKT_READ_RESP:
+        read_response(e, pkt);
+        break;
+    case MLX5_PKT_ATOMIC_ACK:
+        atomic_ack(e, pkt);
+        break;
+    default:
+        ack(e, pkt);
+        break;
+    }
+    mlx5_req_complete(e);
+    if (r->cur != r->tail || r->posted != r->fetched) {
+        mlx5_engine_schedule(e->qp, &r->work);
+    }
+}
+
+void mlx5_req_timeout(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (r->una != sent_psn(e) && spend_retry(e, r->una)) {
+        rewind_to(e, r->una);
+    }
+}
+
+/*
+ * The timer is left alone while answers come in: it runs out once, finds
+ * progress, and begins anew. A real retransmission then takes between one and
+ * two periods (IBA 9.7.6.1.3 allows four).
+ */
+void mlx5_req_watch(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+    const uint8_t *ads = MLX5_ADDR_OF(qpc, e->qp->qpc, primary_address_path);
+    uint32_t timeout = MLX5_GET(ads, ads, ack_timeout);
+    bool reliable = mlx5_engine_svc(e->qp) == MLX5_SVC_RC ||
+                    mlx5_engine_svc(e->qp) == MLX5_SVC_XRC;
+
+    if (!reliable || !timeout || r->head == r->tail ||
+        r->una == sent_psn(e) || mlx5_timer_armed(&r->timer) ||
+        (e->qp->state != MLX5_QP_STATE_RTS &&
+         e->qp->state != MLX5_QP_STATE_SQD)) {
+        return;
+    }
+    r->progress = false;
+    mlx5_timer_arm(e->qp->o.func, &r->timer,
+                   mlx5_clock_ns(e->qp->o.func) + (INT64_C(4096) << timeout));
+}
+
+void mlx5_req_timer_fired(void *opaque)
+{
+    Mlx5QpEngine *e = opaque;
+    Mlx5Requester *r = &e->req;
+
+    if (r->rnr_wait) {
+        r->rnr_wait = false;
+    } else {
+        /* Decided in the work item: what is queued before it, such as the
+         * peer's answer on this card, gets its turn first. */
+        r->expired = true;
+    }
+    mlx5_engine_schedule(e->qp, &r->work);
+}

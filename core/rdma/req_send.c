@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Requester: from a work request to packets (IBA 9.4, 9.7.3).
+ *
+ * State moves on before a packet is handed to the link: its answer may come
+ * back before the call returns (rdma_internal.h).
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+#include "rdma/umr.h"
+
+/* wqe_ctrl.fm (PRM: Fence Mode): from here on reads must be answered first. */
+#define FENCE_READS 2
+
+#define ATOMIC (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)
+
+/* What packet an opcode makes; opcodes that stay in the card have none. */
+static Mlx5PktOp packet_op(const Mlx5SendWqe *w)
+{
+    if (w->op->flags & ATOMIC) {
+        return w->opcode == MLX5_OPCODE_ATOMIC_CS ||
+                       w->opcode == MLX5_OPCODE_ATOMIC_MASKED_CS
+                   ? MLX5_PKT_CMP_SWAP
+                   : MLX5_PKT_FETCH_ADD;
+    }
+    if (w->op->flags & MLX5_WQEF_SCATTER) {
+        return MLX5_PKT_READ;
+    }
+    return w->op->flags & MLX5_WQEF_RADDR ? MLX5_PKT_WRITE : MLX5_PKT_SEND;
+}
+
+/* Everything but payload, for a packet at @off of the message. */
+static void fill(Mlx5QpEngine *e, const Mlx5SendReq *req, uint64_t off,
+                 Mlx5Pkt *pkt)
+{
+    Mlx5Qp *qp = e->qp;
+    uint32_t mtu = mlx5_engine_mtu(qp);
+
+    *pkt = (Mlx5Pkt){
+        .svc = mlx5_engine_svc(qp),
+        .op = packet_op(&req->wqe),
+        .first = off == 0,
+        .dqpn = MLX5_GET(qpc, qp->qpc, remote_qpn),
+        .src_qpn = qp->o.id,
+        .psn = mlx5_psn_add(req->psn, off / mtu),
+        .mtu_bytes = mtu,
+        .va = req->wqe.raddr,
+        .rkey = req->wqe.rkey,
+        .dma_len = req->wqe.length,
+        .srqn = req->wqe.xrc_srqn,
+    };
+}
+
+/* What only the last packet of a message carries. */
+static void fill_last(const Mlx5SendReq *req, Mlx5Pkt *pkt)
+{
+    uint32_t flags = req->wqe.op->flags;
+
+    pkt->last = true;
+    pkt->has_imm = flags & MLX5_WQEF_IMM;
+    pkt->has_inv = flags & MLX5_WQEF_INVAL;
+    pkt->imm = req->wqe.general_id;
+    pkt->se = req->wqe.se;
+    pkt->ackreq = pkt->svc == MLX5_SVC_RC || pkt->svc == MLX5_SVC_XRC;
+}
+
+static void advance(Mlx5Requester *r)
+{
+    r->cur++;
+    r->cur_off = 0;
+}
+
+/* Unreliable services complete what they sent (IBA 9.8.2, 9.8.3). */
+static void sent_unreliable(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    req->done = true;
+    e->req.una = mlx5_psn_add(req->psn, req->npsn);
+    mlx5_req_complete(e);
+}
+
+static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    Mlx5Requester *r = &e->req;
+    uint64_t total = req->wqe.length, off = r->cur_off;
+    uint64_t len = MIN(total - off, MLX5_PKT_MAX_BYTES);
+    bool last = off + len == total, reliable;
+    Mlx5Pkt pkt;
+
+    fill(e, req, off, &pkt);
+    reliable = pkt.svc != MLX5_SVC_UC;
+    /* A long message is checked whole before its first packet leaves. */
+    if ((off == 0 && !last &&
+         !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_READ)) ||
+        !mlx5_payload_gather(e->qp, &req->wqe, off, len, &pkt)) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                      MLX5_VENDOR_GATHER_KEY);
+        return true;
+    }
+    pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
+    r->cur_off += len;
+    if (last) {
+        fill_last(req, &pkt);
+        advance(r);
+    }
+    if (mlx5_path_connected(e->qp, &pkt.addr)) {
+        mlx5_engine_send(e->qp, &pkt);
+    }
+    if (last && !reliable) {
+        sent_unreliable(e, req);
+    }
+    return true;
+}
+
+static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    const Mlx5WqeAv *av = &req->wqe.av;
+    uint32_t own_qkey = MLX5_GET(qpc, e->qp->qpc, q_key);
+    Mlx5Pkt pkt;
+
+    fill(e, req, 0, &pkt);
+    if (!mlx5_payload_gather(e->qp, &req->wqe, 0, req->wqe.length, &pkt)) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                      MLX5_VENDOR_GATHER_KEY);
+        return true;
+    }
+    fill_last(req, &pkt);
+    pkt.npsn = 1;
+    pkt.dqpn = av->dqpn;
+    pkt.src_qpn = mlx5_engine_wire_qpn(e->qp);
+    /* A controlled Q_Key in the WQE stands for the queue's (IBA 10.2.5). */
+    pkt.qkey = av->qkey & 0x80000000u ? own_qkey : av->qkey;
+    advance(&e->req);
+    if (mlx5_path_datagram(e->qp, av, &pkt.addr)) {
+        mlx5_engine_send(e->qp, &pkt);
+    }
+    sent_unreliable(e, req);
+    return true;
+}
+
+/* A plain swap is a masked one of all bits; a plain add is one field. */
+static void fill_atomic(const Mlx5SendWqe *w, Mlx5Pkt *pkt)
+{
+    bool masked = w->op->flags & MLX5_WQEF_MASKED;
+    uint64_t all = pkt->op == MLX5_PKT_CMP_SWAP ? UINT64_MAX : 0;
+
+    pkt->swap_add = w->swap_add;
+    pkt->compare = w->compare;
+    pkt->swap_mask = masked ? w->swap_add_mask : all;
+    pkt->compare_mask = masked ? w->compare_mask : all;
+}
+
+/* Reads and atomics: as many at a time as the context allows. */
+static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    Mlx5Requester *r = &e->req;
+    uint64_t off = r->cur_off;
+    Mlx5Pkt pkt;
+
+    if (r->responses >= 1u << MLX5_GET(qpc, e->qp->qpc, log_sra_max)) {
+        return false;
+    }
+    fill(e, req, off, &pkt);
+    if (off == 0 &&
+        !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_WRITE)) {
+        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                      MLX5_VENDOR_SCATTER_KEY);
+        return true;
+    }
+    fill_last(req, &pkt);
+    pkt.first = true;
+    pkt.va += off;
+    pkt.dma_len -= off;
+    pkt.npsn = req->npsn - off / pkt.mtu_bytes;
+    fill_atomic(&req->wqe, &pkt);
+    r->responses++;
+    advance(r);
+    if (mlx5_path_connected(e->qp, &pkt.addr)) {
+        mlx5_engine_send(e->qp, &pkt);
+    }
+    return true;
+}
+
+/* NOP and UMR: done as soon as their turn comes. */
+static bool run_local(Mlx5QpEngine *e, Mlx5SendReq *req)
+{
+    Mlx5UmrResult result = MLX5_UMR_OK;
+
+    if (req->wqe.op->flags & MLX5_WQEF_UMR) {
+        result = mlx5_umr_execute(e->qp, &req->wqe);
+    }
+    if (result != MLX5_UMR_OK) {
+        mlx5_req_fail(e, req, mlx5_umr_syndrome(result), MLX5_VENDOR_UMR);
+        return true;
+    }
+    advance(&e->req);
+    req->done = true;
+    mlx5_req_complete(e);
+    return true;
+}
+
+bool mlx5_req_send(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+    Mlx5SendReq *req = mlx5_req_at(r, r->cur);
+
+    if (req->done) {
+        /* Failed or answered already, and passed again after a rewind. */
+        advance(r);
+        return true;
+    }
+    if (req->wqe.fence >= FENCE_READS && r->responses) {
+        return false;
+    }
+    if (req->wqe.op->flags & MLX5_WQEF_LOCAL) {
+        return run_local(e, req);
+    }
+    if (mlx5_engine_svc(e->qp) == MLX5_SVC_UD) {
+        return send_datagram(e, req);
+    }
+    return req->response ? send_request(e, req) : send_message(e, req);
+}

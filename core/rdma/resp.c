@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Responder: the place of a request in its sequence (IBA 9.7.4, 9.8.2).
+ *
+ * state -> sender -> sequence number -> resp_exec.c -> answer (resp_queue.c)
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+void mlx5_resp_init(Mlx5QpEngine *e)
+{
+    mlx5_work_init(&e->resp.work, mlx5_resp_run, e);
+}
+
+void mlx5_resp_free(Mlx5QpEngine *e)
+{
+    mlx5_work_cancel(e->qp->o.func, &e->resp.work);
+    g_clear_pointer(&e->resp.queue, g_free);
+    g_clear_pointer(&e->resp.recv, g_free);
+}
+
+void mlx5_resp_reset(Mlx5QpEngine *e)
+{
+    mlx5_resp_free(e);
+    memset(&e->resp, 0, sizeof(e->resp));
+    mlx5_resp_init(e);
+}
+
+/* Asked again what was done already (IBA 9.7.5.1.5). */
+static void duplicate_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+
+    for (uint32_t i = 0; i < MLX5_RESP_ATOMICS; i++) {
+        if (r->atomics[i].valid && r->atomics[i].psn == pkt->psn) {
+            Mlx5RespItem item = { .op = MLX5_PKT_ATOMIC_ACK, .psn = pkt->psn,
+                                  .npsn = 1, .msn = r->msn,
+                                  .value = r->atomics[i].value };
+
+            mlx5_resp_push(e, &item);
+            return;
+        }
+    }
+}
+
+static void duplicate(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    uint32_t old = mlx5_psn_diff(r->epsn, pkt->psn);
+    Mlx5Pkt rest = *pkt;
+
+    if (pkt->op == MLX5_PKT_CMP_SWAP || pkt->op == MLX5_PKT_FETCH_ADD) {
+        duplicate_atomic(e, pkt);
+    } else if (pkt->op == MLX5_PKT_READ) {
+        mlx5_resp_read_again(e, pkt);
+    } else if (old < pkt->npsn) {
+        /* Its first packets are old, the others are not. */
+        rest.first = false;
+        rest.psn = r->epsn;
+        rest.npsn -= old;
+        rest.skip += (uint64_t)old * pkt->mtu_bytes;
+        rest.len -= (uint64_t)old * pkt->mtu_bytes;
+        r->nak_sent = false;
+        mlx5_resp_execute(e, &rest);
+    } else {
+        Mlx5RespItem item = { .op = MLX5_PKT_ACK, .msn = r->msn, .npsn = 1,
+                              .psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK),
+                              .syndrome = MLX5_AETH_CREDITS_INVALID };
+
+        mlx5_resp_push(e, &item);
+    }
+}
+
+static void reliable(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    int32_t ahead = mlx5_psn_diff(pkt->psn, r->epsn);
+
+    if (ahead < 0) {
+        duplicate(e, pkt);
+    } else if (ahead == 0) {
+        r->nak_sent = false;
+        mlx5_resp_execute(e, pkt);
+    } else if (!r->nak_sent) {
+        Mlx5RespItem item = { .op = MLX5_PKT_ACK, .psn = r->epsn, .npsn = 1,
+                              .msn = r->msn, .syndrome = MLX5_NAK_PSN_SEQ };
+
+        /* Once, until the missing one arrives (IBA 9.7.5.2.8). */
+        r->nak_sent = true;
+        mlx5_resp_push(e, &item);
+    }
+}
+
+/* What was lost is gone; a new message may begin anywhere (IBA 9.8.2.2.1). */
+static void unreliable(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+
+    if (pkt->op > MLX5_PKT_WRITE) {
+        return;
+    }
+    if (pkt->psn != r->epsn || (pkt->first && r->busy)) {
+        r->busy = false;
+        r->epsn = pkt->psn;
+    }
+    if (!pkt->first && !r->busy) {
+        r->epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
+        return;
+    }
+    mlx5_resp_execute(e, pkt);
+}
+
+static bool may_receive(const Mlx5Qp *qp)
+{
+    return qp->state >= MLX5_QP_STATE_RTR && qp->state <= MLX5_QP_STATE_SQD;
+}
+
+/* Data before the consumer was told of the connection (IBA 11.6.3.3). */
+static void establish(Mlx5QpEngine *e)
+{
+    if (!e->resp.established && e->qp->state == MLX5_QP_STATE_RTR) {
+        mlx5_event_raise_wq(e->qp->o.func, MLX5_EVENT_TYPE_COMM_EST,
+                            e->qp->o.id, 0);
+    }
+    e->resp.established = true;
+}
+
+void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    if (!may_receive(e->qp) || e->resp.dying) {
+        return;
+    }
+    if (pkt->svc == MLX5_SVC_UD) {
+        mlx5_ud_receive(e, pkt);
+        return;
+    }
+    if (!mlx5_path_from_peer(e->qp, &pkt->addr)) {
+        return;
+    }
+    establish(e);
+    if (pkt->svc == MLX5_SVC_UC) {
+        unreliable(e, pkt);
+    } else {
+        reliable(e, pkt);
+    }
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Responder: what a request in its place does (IBA 9.7.4, 9.7.5.2; table 58).
+ *
+ * Checks stand in a column, each with its own answer; then memory, completion
+ * and answer, in this order.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+static bool is_reliable(const Mlx5Pkt *pkt)
+{
+    return pkt->svc != MLX5_SVC_UC;
+}
+
+void mlx5_resp_refuse(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
+                      uint8_t event)
+{
+    Mlx5RespItem item = { .op = MLX5_PKT_ACK, .psn = pkt->psn, .npsn = 1,
+                          .msn = e->resp.msn, .syndrome = syndrome,
+                          .fatal = true, .event = event };
+
+    if (is_reliable(pkt)) {
+        mlx5_resp_push(e, &item);
+        return;
+    }
+    /* Unreliable: the message is dropped, silently (IBA 9.8.2.2.4). */
+    e->resp.busy = false;
+    e->resp.epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
+}
+
+static void invalid(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    mlx5_resp_refuse(e, pkt, MLX5_NAK_INVALID_REQ,
+                     MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR);
+}
+
+static void no_access(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_ACCESS,
+                     MLX5_EVENT_TYPE_WQ_ACCESS_ERROR);
+}
+
+/* The receive in hand fails with @syndrome; the sender is told @nak. */
+static void fail_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
+                      uint8_t vendor, uint8_t nak)
+{
+    Mlx5CqeRecv c = { .status = { syndrome, vendor } };
+
+    mlx5_resp_complete(e, &c);
+    mlx5_resp_refuse(e, pkt, nak, 0);
+    if (!is_reliable(pkt)) {
+        mlx5_qp_set_state(e->qp, MLX5_QP_STATE_ERR);
+    }
+}
+
+/* No receive posted: ask for patience, or drop. */
+static void not_ready(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5RespItem item = {
+        .op = MLX5_PKT_ACK, .psn = pkt->psn, .npsn = 1, .msn = e->resp.msn,
+        .syndrome = MLX5_AETH_RNR_NAK |
+                    MLX5_GET(qpc, e->qp->qpc, min_rnr_nak),
+    };
+
+    if (!is_reliable(pkt)) {
+        mlx5_resp_refuse(e, pkt, 0, 0);
+        return;
+    }
+    /* What follows is out of sequence, and that was said (IBA 9.7.5.2.8). */
+    e->resp.nak_sent = true;
+    mlx5_resp_push(e, &item);
+}
+
+/* Return: true if a receive is in hand; else the packet was answered. */
+static bool need_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    switch (mlx5_resp_take_recv(e, pkt)) {
+    case MLX5_RESP_RECV_OK:
+        return true;
+    case MLX5_RESP_RECV_NONE:
+        not_ready(e, pkt);
+        return false;
+    default:
+        mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
+                         MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
+        return false;
+    }
+}
+
+/* IBA table 57: does the packet continue what is being received? */
+static bool in_order(const Mlx5Responder *r, const Mlx5Pkt *pkt)
+{
+    if (pkt->first) {
+        return !r->busy;
+    }
+    return r->busy && r->busy_op == pkt->op;
+}
+
+static void begin(Mlx5Responder *r, const Mlx5Pkt *pkt)
+{
+    r->busy = true;
+    r->busy_op = pkt->op;
+    r->off = 0;
+}
+
+/* The packet was taken: count it, and answer if asked to. */
+static void accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item = { .op = MLX5_PKT_ACK, .npsn = 1,
+                          .syndrome = MLX5_AETH_CREDITS_INVALID };
+
+    r->epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
+    r->off += pkt->len;
+    if (pkt->last) {
+        r->busy = false;
+        r->msn = mlx5_psn_add(r->msn, 1);
+    }
+    if (pkt->ackreq) {
+        item.psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
+        item.msn = r->msn;
+        mlx5_resp_push(e, &item);
+    }
+}
+
+static void complete_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t bytes)
+{
+    Mlx5CqeRecv c = { .byte_cnt = bytes, .imm = pkt->imm, .se = pkt->se };
+
+    if (pkt->op == MLX5_PKT_WRITE) {
+        c.opcode = MLX5_CQE_RESP_WR_IMM;
+    } else if (pkt->has_inv) {
+        c.opcode = MLX5_CQE_RESP_SEND_INV;
+    } else if (pkt->has_imm) {
+        c.opcode = MLX5_CQE_RESP_SEND_IMM;
+    } else {
+        c.opcode = MLX5_CQE_RESP_SEND;
+        c.imm = 0;
+    }
+    mlx5_resp_complete(e, &c);
+}
+
+static bool invalidate(Mlx5QpEngine *e, uint32_t rkey)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+
+    user.rlkey = false;
+    return mlx5_mkey_invalidate(e->qp->o.func, &user, rkey) == MLX5_MKEY_OK;
+}
+
+static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5Payload result;
+
+    if (!in_order(r, pkt)) {
+        invalid(e, pkt);
+        return;
+    }
+    if (pkt->first) {
+        if (!need_recv(e, pkt)) {
+            return;
+        }
+        begin(r, pkt);
+    }
+    if (r->off + pkt->len > r->recv->length) {
+        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
+                  MLX5_VENDOR_RECV_TOO_SHORT, MLX5_NAK_INVALID_REQ);
+        return;
+    }
+    result = mlx5_payload_scatter(e->qp, r->recv->data, r->recv->num_data,
+                                  r->off, pkt);
+    if (result != MLX5_PAYLOAD_OK) {
+        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                  MLX5_VENDOR_RECV_KEY, MLX5_NAK_REMOTE_OP);
+        return;
+    }
+    if (pkt->last && pkt->has_inv && !invalidate(e, pkt->imm)) {
+        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
+                  MLX5_VENDOR_INVALIDATE, MLX5_NAK_REMOTE_ACCESS);
+        return;
+    }
+    if (pkt->last) {
+        complete_recv(e, pkt, r->off + pkt->len);
+    }
+    accept(e, pkt);
+}
+
+static bool remote_key_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t len,
+                          uint32_t access)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+
+    /* The reserved lkey is local; nothing is checked for no bytes (C9-88). */
+    user.rlkey = false;
+    return len == 0 || mlx5_mkey_check(e->qp->o.func, &user, pkt->rkey,
+                                       pkt->va, len, access) == MLX5_MKEY_OK;
+}
+
+/* The RETH of a write's first packet. Return: false if it was refused. */
+static bool write_begin(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+
+    if (!MLX5_GET(qpc, e->qp->qpc, rwe) ||
+        pkt->dma_len > MLX5_MSG_MAX_BYTES) {
+        invalid(e, pkt);
+        return false;
+    }
+    if (!remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_WRITE)) {
+        no_access(e, pkt);
+        return false;
+    }
+    begin(r, pkt);
+    r->va = pkt->va;
+    r->total = pkt->dma_len;
+    r->rkey = pkt->rkey;
+    return true;
+}
+
+static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5Payload result;
+
+    if (!in_order(r, pkt)) {
+        invalid(e, pkt);
+        return;
+    }
+    if (pkt->first && !write_begin(e, pkt)) {
+        return;
+    }
+    if (pkt->len > r->total - r->off ||
+        pkt->last != (r->off + pkt->len == r->total)) {
+        invalid(e, pkt);
+        return;
+    }
+    if (pkt->last && pkt->has_imm && !need_recv(e, pkt)) {
+        /* Asked to come again, it will be the first again. */
+        r->busy = r->busy && !pkt->first;
+        return;
+    }
+    result = mlx5_payload_write(e->qp, r->rkey, r->va + r->off, pkt);
+    if (result == MLX5_PAYLOAD_KEY) {
+        no_access(e, pkt);
+        return;
+    }
+    if (result != MLX5_PAYLOAD_OK) {
+        mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
+                         MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
+        return;
+    }
+    if (pkt->last && pkt->has_imm) {
+        complete_recv(e, pkt, r->total);
+    }
+    accept(e, pkt);
+}
+
+static Mlx5RespItem read_item(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    return (Mlx5RespItem){ .op = MLX5_PKT_READ_RESP, .psn = pkt->psn,
+                           .npsn = pkt->npsn, .msn = e->resp.msn,
+                           .syndrome = MLX5_AETH_CREDITS_INVALID,
+                           .rkey = pkt->rkey, .va = pkt->va,
+                           .len = pkt->dma_len };
+}
+
+/* Checks that new and repeated reads share. */
+static bool read_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    uint32_t max = 1u << MLX5_GET(qpc, e->qp->qpc, log_rra_max);
+
+    if (!MLX5_GET(qpc, e->qp->qpc, rre) || e->resp.busy ||
+        e->resp.pending >= max || pkt->dma_len > MLX5_MSG_MAX_BYTES ||
+        pkt->npsn != mlx5_psn_count(pkt->dma_len, pkt->mtu_bytes)) {
+        invalid(e, pkt);
+        return false;
+    }
+    if (!remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_READ)) {
+        no_access(e, pkt);
+        return false;
+    }
+    return true;
+}
+
+static void do_read(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item;
+
+    if (!read_ok(e, pkt)) {
+        return;
+    }
+    r->epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
+    r->msn = mlx5_psn_add(r->msn, 1);
+    item = read_item(e, pkt);
+    mlx5_resp_push(e, &item);
+}
+
+void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item = read_item(e, pkt);
+
+    /* Still in the queue: its answer is on the way. */
+    if (r->pending) {
+        return;
+    }
+    if (!MLX5_GET(qpc, e->qp->qpc, rre) ||
+        !remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_READ)) {
+        no_access(e, pkt);
+        return;
+    }
+    mlx5_resp_push(e, &item);
+}
+
+static void remember_atomic(Mlx5Responder *r, uint32_t psn, uint64_t value)
+{
+    uint32_t i = r->next_atomic++ % MLX5_RESP_ATOMICS;
+
+    r->atomics[i].psn = psn;
+    r->atomics[i].value = value;
+    r->atomics[i].valid = true;
+}
+
+static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item = { .op = MLX5_PKT_ATOMIC_ACK, .psn = pkt->psn,
+                          .npsn = 1,
+                          .syndrome = MLX5_AETH_CREDITS_INVALID };
+    Mlx5Payload result;
+
+    if (!MLX5_GET(qpc, e->qp->qpc, rae) || r->busy || pkt->va % 8) {
+        invalid(e, pkt);
+        return;
+    }
+    if (!remote_key_ok(e, pkt, 8, MLX5_ACCESS_REMOTE_ATOMIC)) {
+        no_access(e, pkt);
+        return;
+    }
+    result = mlx5_atomic_execute(e->qp, pkt, &item.value);
+    if (result != MLX5_PAYLOAD_OK) {
+        mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
+                         MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
+        return;
+    }
+    r->epsn = mlx5_psn_add(pkt->psn, 1);
+    r->msn = mlx5_psn_add(r->msn, 1);
+    remember_atomic(r, pkt->psn, item.value);
+    item.msn = r->msn;
+    mlx5_resp_push(e, &item);
+}
+
+void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    static void (*const row[])(Mlx5QpEngine *, const Mlx5Pkt *) = {
+        [MLX5_PKT_SEND] = do_send,
+        [MLX5_PKT_WRITE] = do_write,
+        [MLX5_PKT_READ] = do_read,
+        [MLX5_PKT_CMP_SWAP] = do_atomic,
+        [MLX5_PKT_FETCH_ADD] = do_atomic,
+    };
+
+    /* Answers go elsewhere (mlx5_rdma_receive). */
+    g_assert(pkt->op < G_N_ELEMENTS(row));
+    row[pkt->op](e, pkt);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Responder: answers leave in the order of their requests (IBA 9.7.5.1.2).
+ *
+ * Most leave at once. A read of more than a little is sent by the work item,
+ * MLX5_PKT_MAX_BYTES at a time; whatever is answered later waits behind it.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+/* A read up to here is answered in the asker's turn. */
+#define READ_AT_ONCE 4096
+
+static Mlx5Pkt answer(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    return (Mlx5Pkt){
+        .svc = mlx5_engine_svc(e->qp),
+        .op = item->op,
+        .first = true,
+        .last = true,
+        .dqpn = MLX5_GET(qpc, e->qp->qpc, remote_qpn),
+        .src_qpn = e->qp->o.id,
+        .psn = item->psn,
+        .npsn = item->npsn,
+        .mtu_bytes = mlx5_engine_mtu(e->qp),
+        .syndrome = item->syndrome,
+        .msn = item->msn,
+        .swap_add = item->value,
+    };
+}
+
+static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
+{
+    if (mlx5_path_connected(e->qp, &pkt->addr)) {
+        mlx5_engine_send(e->qp, pkt);
+    }
+}
+
+static void emit_ack(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    Mlx5Qp *qp = e->qp;
+    Mlx5Pkt pkt = answer(e, item);
+
+    emit(e, &pkt);
+    if (item->fatal && qp->state != MLX5_QP_STATE_ERR) {
+        mlx5_qp_set_state(qp, MLX5_QP_STATE_ERR);
+        if (item->event) {
+            mlx5_event_raise_wq(qp->o.func, item->event, qp->o.id, 0);
+        }
+    }
+}
+
+/* A key that was good when the read was accepted is not any more. */
+static void read_refused(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    Mlx5RespItem nak = {
+        .op = MLX5_PKT_ACK, .npsn = 1, .msn = item->msn,
+        .psn = mlx5_psn_add(item->psn, item->sent / mlx5_engine_mtu(e->qp)),
+        .syndrome = MLX5_NAK_REMOTE_ACCESS, .fatal = true,
+        .event = MLX5_EVENT_TYPE_WQ_ACCESS_ERROR,
+    };
+
+    emit_ack(e, &nak);
+}
+
+/* The next piece of a read; @item is a copy with sent as before the piece. */
+static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5Pkt pkt = answer(e, item);
+
+    user.rlkey = false;
+    g_array_set_size(rdma->remote, 0);
+    if (len &&
+        mlx5_mkey_resolve(e->qp->o.func, &user, item->rkey,
+                          item->va + item->sent, len,
+                          MLX5_ACCESS_REMOTE_READ,
+                          rdma->remote) != MLX5_MKEY_OK) {
+        read_refused(e, item);
+        return;
+    }
+    pkt.first = item->sent == 0;
+    pkt.last = item->sent + len == item->len;
+    pkt.psn = mlx5_psn_add(item->psn, item->sent / pkt.mtu_bytes);
+    pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
+    pkt.src = e->qp->o.func;
+    pkt.ranges = (const Mlx5Range *)rdma->remote->data;
+    pkt.num_ranges = rdma->remote->len;
+    pkt.len = len;
+    emit(e, &pkt);
+}
+
+static Mlx5RespItem *at(Mlx5Responder *r, uint32_t i)
+{
+    return &r->queue[i % MLX5_RESP_QUEUE];
+}
+
+static void pop(Mlx5Responder *r)
+{
+    r->pending -= at(r, r->head)->op == MLX5_PKT_READ_RESP;
+    r->head++;
+}
+
+/* One packet. The item leaves the queue before its last packet leaves us. */
+static void step(Mlx5QpEngine *e)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem *queued = at(r, r->head), item = *queued;
+    uint64_t len = MIN(item.len - item.sent, MLX5_PKT_MAX_BYTES);
+
+    if (item.op != MLX5_PKT_READ_RESP) {
+        pop(r);
+        emit_ack(e, &item);
+        return;
+    }
+    queued->sent += len;
+    if (queued->sent == queued->len) {
+        pop(r);
+    }
+    emit_read(e, &item, len);
+}
+
+bool mlx5_resp_run(void *opaque, Mlx5Budget *budget)
+{
+    Mlx5QpEngine *e = opaque;
+    Mlx5Responder *r = &e->resp;
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+
+    while (r->head != r->tail) {
+        uint64_t before = rdma->moved;
+
+        if (!mlx5_budget_left(budget)) {
+            return true;
+        }
+        step(e);
+        mlx5_budget_spend(budget, rdma->moved - before);
+    }
+    return false;
+}
+
+static bool is_plain_ack(const Mlx5RespItem *item)
+{
+    return item->op == MLX5_PKT_ACK &&
+           (item->syndrome & MLX5_AETH_CODE_MASK) == MLX5_AETH_ACK;
+}
+
+static void enqueue(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    Mlx5Responder *r = &e->resp;
+
+    if (!r->queue) {
+        r->queue = g_new(Mlx5RespItem, MLX5_RESP_QUEUE);
+    }
+    if (r->head != r->tail && is_plain_ack(item) &&
+        is_plain_ack(at(r, r->tail - 1))) {
+        /* A later ack says all that an earlier one does. */
+        *at(r, r->tail - 1) = *item;
+        return;
+    }
+    if (r->tail - r->head == MLX5_RESP_QUEUE) {
+        /* Duplicates without end; the requester will ask again. */
+        return;
+    }
+    *at(r, r->tail++) = *item;
+    r->pending += item->op == MLX5_PKT_READ_RESP;
+    mlx5_engine_schedule(e->qp, &r->work);
+}
+
+void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    e->resp.dying |= item->fatal;
+    if (e->resp.head != e->resp.tail) {
+        enqueue(e, item);
+    } else if (item->op != MLX5_PKT_READ_RESP) {
+        emit_ack(e, item);
+    } else if (item->len <= READ_AT_ONCE) {
+        emit_read(e, item, item->len);
+    } else {
+        enqueue(e, item);
+    }
+}
