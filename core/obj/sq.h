@@ -23,6 +23,7 @@ typedef struct Mlx5Sq {
     uint16_t ci;             /* basic blocks consumed */
     bool nop_silent;         /* the last WQE done was a NOP without a CQE ... */
     uint16_t nop_at;         /* ... at this index (BlueFlame, eth/sq.c) */
+    uint16_t bf_index;       /* index of the WQE rung last */
     Mlx5Work work;           /* eth/ */
     uint8_t sqc[MLX5_BITS_sqc / 8]; /* for QUERY_SQ */
 } Mlx5Sq;

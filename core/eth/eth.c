@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The Ethernet engine's making and its two ends at the wire; see eth.h.
+ */
+#include "eth/eth_internal.h"
+
+#include "bus/trace.h"
+#include "fw/fw.h"
+#include "fw/vport.h"
+#include "obj/eth_engine.h"
+#include "rdma/rdma.h"
+
+/* Weak until the queue-pair engines land; they decode SQ doorbells. */
+#pragma weak mlx5_rdma_set_sq_doorbell
+
+static const Mlx5EthEngineOps engine_ops = {
+    .sq_created = mlx5_eth_sq_created,
+    .sq_state = mlx5_eth_sq_state,
+    .sq_destroyed = mlx5_eth_sq_destroyed,
+    .rq_state = mlx5_eth_rq_state,
+};
+
+void mlx5_eth_new(Mlx5Func *func)
+{
+    func->eth = g_new0(Mlx5Eth, 1);
+    func->eth_engine = &engine_ops;
+    if (mlx5_rdma_set_sq_doorbell) {
+        mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
+    }
+}
+
+/* Queues are objects and gone already; nothing else has state. */
+void mlx5_eth_reset(Mlx5Func *func)
+{
+    (void)func;
+}
+
+void mlx5_eth_free(Mlx5Func *func)
+{
+    func->eth_engine = NULL;
+    g_clear_pointer(&func->eth, g_free);
+}
+
+void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap)
+{
+    func->eth->tap = tap;
+}
+
+/* One of the three kinds of address. */
+static Mlx5Traffic *kind(const uint8_t *dmac, Mlx5Traffic *unicast,
+                         Mlx5Traffic *multicast, Mlx5Traffic *broadcast)
+{
+    static const uint8_t all_ones[6] = { 255, 255, 255, 255, 255, 255 };
+
+    if (!(dmac[0] & 1)) {
+        return unicast;
+    }
+    return memcmp(dmac, all_ones, 6) ? multicast : broadcast;
+}
+
+void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
+{
+    static const uint8_t zeros[MLX5_ETH_ZLEN];
+    Mlx5VportCounters *c = &mlx5_vport(func)->counters;
+    struct iovec iov[2] = { { (void *)frame, len }, { (void *)zeros, 0 } };
+    Mlx5Traffic *t;
+
+    if (len > MLX5_ETH_MAX_FRAME || !mlx5_fw_port_up(func)) {
+        func->stats.tx_discards++;
+        return;
+    }
+    if (len < MLX5_ETH_ZLEN) {
+        iov[1].iov_len = MLX5_ETH_ZLEN - len;
+    }
+    t = kind(frame, &c->transmitted_eth_unicast,
+             &c->transmitted_eth_multicast, &c->transmitted_eth_broadcast);
+    t->packets++;
+    t->octets += len + iov[1].iov_len;
+    mlx5_trace(func, MLX5_TRACE_FRAME, "tx len=%zu", len);
+    mlx5_frame_note(func, iov, 2);
+}
+
+static size_t flatten(const struct iovec *iov, int iovcnt, uint8_t *buf,
+                      size_t max)
+{
+    size_t len = 0;
+
+    for (int i = 0; i < iovcnt; i++) {
+        if (iov[i].iov_len > max - len) {
+            return max + 1;
+        }
+        memcpy(buf + len, iov[i].iov_base, iov[i].iov_len);
+        len += iov[i].iov_len;
+    }
+    return len;
+}
+
+static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
+{
+    Mlx5VportCounters *c = &mlx5_vport(func)->counters;
+    Mlx5Traffic *t = kind(frame, &c->received_eth_unicast,
+                          &c->received_eth_multicast,
+                          &c->received_eth_broadcast);
+
+    t->packets++;
+    t->octets += len;
+    mlx5_stats_rx_size(&func->stats, len);
+}
+
+bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
+{
+    uint8_t buf[MLX5_ETH_MAX_FRAME];
+    Mlx5RxFrame f = {
+        .data = buf, .len = flatten(iov, iovcnt, buf, sizeof(buf)),
+    };
+
+    if (!mlx5_fw_port_up(func)) {
+        return true;
+    }
+    if (f.len > sizeof(buf)) {
+        func->stats.rx_oversize++;
+        return true;
+    }
+    if (f.len < MLX5_ETH_HLEN) {
+        func->stats.rx_errors++;
+        return true;
+    }
+    count_rx(func, buf, f.len);
+    if (func->eth->tap && func->eth->tap(func, buf, f.len)) {
+        return true;
+    }
+    mlx5_frame_parse(buf, f.len, &f.info);
+    f.l4_ok = mlx5_frame_l4_ok(buf, &f.info);
+    if (f.info.ip_version) {
+        f.csum = mlx5_csum(buf + f.info.l3_off, f.info.l3_len);
+    }
+    mlx5_eth_steer(func, &f);
+    return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The Ethernet engine, as the layers around it see it: SQs send, flow tables
+ * steer, RQs receive.
+ */
+#ifndef MLX5_ETH_ETH_H
+#define MLX5_ETH_ETH_H
+
+#include "bus/func.h"
+
+void mlx5_eth_new(Mlx5Func *func);
+void mlx5_eth_reset(Mlx5Func *func);
+void mlx5_eth_free(Mlx5Func *func);
+
+/** A frame from the wire. Return: always true; what has no room is dropped. */
+bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt);
+
+/**
+ * Looks at each received frame before steering (net/: RoCE). Return: true if
+ * the frame was taken and must not reach the Ethernet queues.
+ */
+typedef bool (*Mlx5EthTap)(Mlx5Func *func, const uint8_t *frame, size_t len);
+void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap);
+
+/**
+ * Put a frame on the wire and count it. Frames shorter than the wire's least
+ * are padded; longer than the port's most, or without a link, are discarded.
+ */
+void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len);
+
+#endif
