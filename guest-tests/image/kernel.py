@@ -69,7 +69,7 @@ class Modules:
         """Return the modules that @name depends on, soft ones too."""
         data = self.image(name)
         found = set()
-        for match in re.finditer(rb"\0(depends|softdep)=([^\0]*)\0", data):
+        for match in re.finditer(rb"\0(depends|softdep)=([^\0]*)(?=\0)", data):
             # softdep=pre: a b post: c
             for word in re.split(rb"[,\s]", match[2]):
                 if word and not word.endswith(b":"):

@@ -40,8 +40,8 @@ for dev; do
     tries=0
     until ready "$dev"; do
         tries=$((tries + 1))
-        [ $tries -lt 100 ] ||
-            fail "${dev##*/}: port not ACTIVE after 5 s: $(cat "$dev"/ports/1/state)"
+        [ $tries -lt 400 ] ||
+            fail "${dev##*/} after 20 s: port $(cat "$dev"/ports/1/state)"
         sleep 0.05
     done
 done

@@ -49,7 +49,7 @@ STEPS = [
          "! ls /sys/class/infiniband/mlx5_0 2>/dev/null && echo unloaded",
          r"unloaded", 2, True),
 ]
-NAMES = {"cmd": "commands", "eqe": "events", "irq": "interrupts",
+NAMES = {"eqe": "events", "irq": "interrupts",
          "wqe": "work requests", "cqe": "completions", "packet": "packets",
          "doorbell": "doorbells"}
 
@@ -64,7 +64,7 @@ class Witness:
         self.before = {}
 
     def begin(self, traced):
-        events = ["cmd", "eqe", "irq"]
+        events = ["eqe", "irq"]
         events += ["wqe", "cqe", "packet", "doorbell"] if traced else []
         self.guest.qmp("trace-event-set-state", name="mlx5sim_*",
                        enable=False)
@@ -76,20 +76,9 @@ class Witness:
         self.before = self.state()
 
     def state(self):
-        """Return the numbers of the inspector, by path."""
-        found = {}
-
-        def walk(value, path):
-            if isinstance(value, dict):
-                for key, inner in value.items():
-                    walk(inner, f"{path}.{key}" if path else key)
-            elif isinstance(value, (int, float)) and \
-                    not isinstance(value, bool):
-                found[path] = value
-
-        walk(self.guest.qmp("qom-get", path="/machine/peripheral/card0",
-                            property="state"), "")
-        return found
+        """Return what the card's inspector tells."""
+        return self.guest.qmp("qom-get", path="/machine/peripheral/card0",
+                              property="state")
 
     def seen(self):
         """Return what the device saw since begin(), in words."""
@@ -101,14 +90,23 @@ class Witness:
                     match = re.match(r"(?:\S*:)?mlx5sim_(\w+)", line)
                     if match:
                         counts[match[1]] += 1
-        words = [f"{counts[k]} {name}" for k, name in NAMES.items()
-                 if counts[k]]
         after = self.state()
-        words += [f"{path} {after[path] - self.before.get(path, 0):+}"
-                  for path in sorted(after)
-                  if re.search(r"packets|bytes", path)
-                  and after[path] != self.before.get(path, 0)]
-        return ", ".join(words) or "nothing"
+        words = []
+        for key, name in (("commands", "commands"),
+                          ("commands_refused", "of them refused")):
+            more = after[key] - self.before[key]
+            if more or key == "commands":
+                words.append(f"{more} {name}")
+        words += [f"{counts[k]} {name}" for k, name in NAMES.items()
+                  if counts[k]]
+        return (", ".join(words) + "; it holds " + holdings(after))
+
+
+def holdings(state):
+    """Return in words which objects and pages a card holds."""
+    words = [f"{n} {kind}" for kind, n in state["objects"].items() if n]
+    words.append(f"{state['pages']} pages of the guest's memory")
+    return ", ".join(words)
 
 
 def show(step, number, text):
@@ -139,10 +137,12 @@ def take(step, number, guest, witness):
     return held
 
 
-def left_behind(witness):
-    """Return the objects that the card still holds, by kind."""
-    return {path: n for path, n in witness.state().items()
-            if path.startswith("objects.") and n}
+def left_behind(state):
+    """Return what a card still holds that no driver uses any more."""
+    left = {kind: n for kind, n in state["objects"].items() if n}
+    if state["pages"]:
+        left["pages"] = state["pages"]
+    return left
 
 
 def demo(args):
@@ -167,9 +167,9 @@ def tour(guest, witness, image, began):
           f"command.\nIts packages: {image.manifest}")
     held = [bool(take(step, number, guest, witness))
             for number, step in enumerate(STEPS, 1)]
-    left = left_behind(witness)
+    left = left_behind(witness.state())
     if left:
-        print(f"  the card still holds objects: {left}")
+        print(f"  no driver is left, yet the card holds {left}")
         held.append(False)
     print(f"\n{'All held.' if all(held) else 'Not all held.'} Next: "
           "tools/mlx5sim run -- CMD, or tools/mlx5sim shell.")

@@ -92,11 +92,10 @@ class Emulator:
 
     def command(self, card):
         """Return the words that start QEMU, with our card or without."""
-        if not card:
-            return [str(self.program)]
-        private = privateqemu.environment(self.program)
-        return ["env", *(f"{k}={v}" for k, v in private.items()),
-                f"LD_PRELOAD={plugin.ensure(self.program)}",
+        env = dict(privateqemu.environment(self.program))
+        if card:
+            env["LD_PRELOAD"] = plugin.ensure(self.program)
+        return ["env", *(f"{k}={v}" for k, v in env.items()),
                 str(self.program)]
 
     def cpu(self):

@@ -53,8 +53,12 @@ MESON_SUITES = [
     ("unit", "unit tests of core, with address and undefined-behaviour "
      "sanitizers", True, "asan", "unit"),
     ("layers", "no folder of core includes upwards", True, "asan", "lint"),
+    ("tools", "what the launcher and the guest's builder are made of", True,
+     "asan", "tools"),
     ("threads", "unit tests of core under ThreadSanitizer", True, "tsan",
      "unit"),
+    ("qtest", "the card in QEMU without a guest: PCI, BAR, MSI-X, reset; for "
+     "each QEMU that can be had", True, "asan", "qtest"),
 ]
 MESON_TREES = {
     "asan": ["-Db_sanitize=address,undefined"],
