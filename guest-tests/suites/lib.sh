@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the guest suites share: results as TAP, the GID to use, a server and a
+# client in one guest. A suite sources it from /share and ends with `finish`.
+# shellcheck shell=bash disable=SC2034
+
+tap_n=0
+tap_bad=0
+out=/tmp/suite-out        # what the last command printed
+port=20000                # of the last pair; each pair has its own
+
+# result STATUS NAME [DETAIL]: print one result; on failure what was printed.
+result()
+{
+    tap_n=$((tap_n + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tap_n - $2${3:+ # $3}"
+        return 0
+    fi
+    tap_bad=1
+    sed 's/^/# /' "$out" 2> /dev/null | tail -n 40
+    echo "not ok $tap_n - $2${3:+ # $3}"
+    return 1
+}
+
+# check NAME COMMAND...: the command exits 0. Its output is kept in $out.
+check()
+{
+    local name=$1
+    shift
+    "$@" > "$out" 2>&1
+    result $? "$name"
+}
+
+# skip NAME WHY
+skip()
+{
+    tap_n=$((tap_n + 1))
+    echo "ok $tap_n - $1 # SKIP $2"
+}
+
+finish()
+{
+    echo "1..$tap_n"
+    exit $tap_bad
+}
+
+# gids DEV: print "INDEX TYPE GID" of each valid entry.
+gids()
+{
+    local dir=/sys/class/infiniband/$1/ports/1 f i type gid
+    for f in "$dir"/gid_attrs/types/*; do
+        i=${f##*/}
+        { read -r type < "$f"; } 2> /dev/null || continue
+        { read -r gid < "$dir/gids/$i"; } 2> /dev/null || continue
+        echo "$i ${type// /_} $gid"
+    done | sort -n
+}
+
+# gid_v4 DEV: print the index of a RoCE v2 entry with an IPv4 address.
+gid_v4()
+{
+    gids "$1" | awk '$2 == "RoCE_v2" && $3 ~ /^0000:.*:ffff:/ {
+        print $1; exit }'
+}
+
+# netdev_of DEV: print its network interface.
+netdev_of()
+{
+    local net
+    for net in "/sys/class/infiniband/$1/device/net"/*; do
+        echo "${net##*/}"
+        return
+    done
+}
+
+# pci_of DEV: print its PCI address.
+pci_of()
+{
+    basename "$(readlink "/sys/class/infiniband/$1/device")"
+}
+
+# await SECONDS COMMAND...: try until it succeeds.
+await()
+{
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" > /dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.02
+    done
+}
+
+listening()
+{
+    ss -Hltn "sport = :$port" | grep -q .
+}
+
+# pair SECONDS PROGRAM ARG...: run a server and a client of it. The client's
+# output is in $out, the server's in $out.server. Both must exit 0 in time.
+pair()
+{
+    local limit=$1 server status
+    shift
+    port=$((port + 1))
+    timeout "$limit" "$@" -p $port > "$out.server" 2>&1 &
+    server=$!
+    if ! await 15 listening; then
+        echo "the server does not listen" > "$out"
+        cat "$out.server" >> "$out"
+        kill $server 2> /dev/null
+        wait $server
+        return 1
+    fi
+    timeout "$limit" "$@" -p $port 127.0.0.1 > "$out" 2>&1
+    status=$?
+    [ $status -ne 0 ] && kill $server 2> /dev/null
+    wait $server
+    local there=$?
+    if [ $status -ne 0 ] || [ $there -ne 0 ]; then
+        { echo "client: exit status $status; server: $there; it said:"
+          tail -n 20 "$out.server"; } >> "$out"
+        return 1
+    fi
+}
