@@ -12,9 +12,15 @@
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
 #include "qom/object.h"
-#include "hw/qdev-properties.h"
 #include "net/net.h"
 #include "trace/control.h"
+
+/* 11.0 moved the device model's headers to hw/core/. */
+#if __has_include("hw/core/qdev-properties.h")
+#include "hw/core/qdev-properties.h"
+#else
+#include "hw/qdev-properties.h"
+#endif
 
 /* 8.0 split pci.h. */
 #if MLX5SIM_QEMU >= 800
@@ -109,6 +115,17 @@ static inline bool mlx5sim_access_is_direct(MemoryRegion *mr, bool is_write)
 #else
 #define MLX5SIM_TRACE_NO_VCPU .vcpu_id = TRACE_VCPU_EVENT_NONE,
 #endif
+
+/* 10.2 lets a handler refuse to stop, for which ours has no use. */
+static inline VMChangeStateEntry *mlx5sim_add_vm_state_handler(
+    DeviceState *dev, VMChangeStateHandler *cb, void *opaque)
+{
+#if MLX5SIM_QEMU >= 1002
+    return qdev_add_vm_change_state_handler(dev, cb, NULL, opaque);
+#else
+    return qdev_add_vm_change_state_handler(dev, cb, opaque);
+#endif
+}
 
 /* 10.1 can be told that a region needs no big lock. */
 static inline void mlx5sim_region_lockless(MemoryRegion *mr)

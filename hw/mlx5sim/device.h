@@ -101,7 +101,6 @@ bool mlx5sim_props_check(Mlx5simDevice *s, Error **errp);
 /* trace.c */
 void mlx5sim_trace_register(void);
 bool mlx5sim_trace_enabled(Mlx5TraceClass cls);
-void mlx5sim_trace_line(Mlx5simDevice *s, Mlx5TraceClass cls,
-                        const char *line);
+void mlx5sim_trace_line(Mlx5simDevice *s, Mlx5TraceClass cls, const char *line);
 
 #endif

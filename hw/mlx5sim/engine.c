@@ -152,8 +152,8 @@ void mlx5sim_engine_start(Mlx5simDevice *s)
     e->kicked = e->timer_due = e->stopping = e->busy = false;
     e->paused = !runstate_is_running();
     e->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, mlx5sim_engine_timer_cb, s);
-    e->vm_state = qdev_add_vm_change_state_handler(
-        DEVICE(s), mlx5sim_engine_vm_state, s);
+    e->vm_state =
+        mlx5sim_add_vm_state_handler(DEVICE(s), mlx5sim_engine_vm_state, s);
     qemu_thread_create(&e->thread, "mlx5sim", mlx5sim_engine_run, s,
                        QEMU_THREAD_JOINABLE);
 }

@@ -190,8 +190,7 @@ static bool mlx5sim_host_trace_enabled(void *host, Mlx5TraceClass cls)
     return mlx5sim_trace_enabled(cls);
 }
 
-static void mlx5sim_host_trace(void *host, Mlx5TraceClass cls,
-                               const char *line)
+static void mlx5sim_host_trace(void *host, Mlx5TraceClass cls, const char *line)
 {
     mlx5sim_trace_line(host, cls, line);
 }

@@ -21,7 +21,7 @@ static ssize_t mlx5sim_net_receive_iov(NetClientState *nc,
 static ssize_t mlx5sim_net_receive(NetClientState *nc, const uint8_t *buf,
                                    size_t len)
 {
-    struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
+    struct iovec iov = {.iov_base = (void *)buf, .iov_len = len};
 
     return mlx5sim_net_receive_iov(nc, &iov, 1);
 }

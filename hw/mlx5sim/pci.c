@@ -20,10 +20,10 @@
 #include "qapi/visitor.h"
 #include "device.h"
 
-#define MLX5SIM_BAR_UAR 0
+#define MLX5SIM_BAR_UAR  0
 #define MLX5SIM_BAR_MSIX 4
 
-#define MLX5SIM_AER_OFFSET 0x100
+#define MLX5SIM_AER_OFFSET    0x100
 #define MLX5SIM_SERIAL_OFFSET (MLX5SIM_AER_OFFSET + PCI_ERR_SIZEOF)
 
 /* PCIe 4.0 table 7-20: link width x16, speed 16 GT/s. */
@@ -97,8 +97,8 @@ static const MemoryRegionOps mlx5sim_bar_ops = {
     .read = mlx5sim_bar_read,
     .write = mlx5sim_bar_write,
     .endianness = DEVICE_BIG_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
-    .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
 static void mlx5sim_init_bar(Mlx5simDevice *s)
@@ -154,8 +154,7 @@ static void mlx5sim_init_link(PCIDevice *dev)
                      link);
     pci_set_word(cap + PCI_EXP_LNKSTA, link);
     /* Supported speeds: all up to ours, from bit 1. */
-    pci_set_long(cap + PCI_EXP_LNKCAP2,
-                 ((1 << MLX5SIM_LINK_SPEED) - 1) << 1);
+    pci_set_long(cap + PCI_EXP_LNKCAP2, ((1 << MLX5SIM_LINK_SPEED) - 1) << 1);
 }
 
 static bool mlx5sim_init_express(Mlx5simDevice *s, Error **errp)
@@ -163,8 +162,8 @@ static bool mlx5sim_init_express(Mlx5simDevice *s, Error **errp)
     PCIDevice *dev = PCI_DEVICE(s);
     const uint8_t *mac = s->conf.macaddr.a;
     /* EUI-64 from EUI-48, as the part does. */
-    uint8_t eui64[8] = { mac[0], mac[1], mac[2], 0xff, 0xfe,
-                         mac[3], mac[4], mac[5] };
+    uint8_t eui64[8] = {mac[0], mac[1], mac[2], 0xff,
+                        0xfe,   mac[3], mac[4], mac[5]};
 
     if (pcie_endpoint_cap_init(dev, 0) < 0) {
         error_setg(errp, "no room for the PCI Express capability");
@@ -359,14 +358,14 @@ static void mlx5sim_class_init(ObjectClass *klass, Mlx5simClassData *data)
     dc->hotpluggable = true;
     set_bit(DEVICE_CATEGORY_NETWORK, dc->categories);
     mlx5sim_props_init_class(klass);
-    object_class_property_add(klass, "state", "object", mlx5sim_get_state,
-                              NULL, NULL, NULL);
+    object_class_property_add(klass, "state", "object", mlx5sim_get_state, NULL,
+                              NULL, NULL);
     object_class_property_set_description(klass, "state",
                                           "live state of the card");
 }
 
 static Mlx5simInterfaceInfo mlx5sim_interfaces[] = {
-    { INTERFACE_PCIE_DEVICE },
+    {INTERFACE_PCIE_DEVICE},
     {},
 };
 

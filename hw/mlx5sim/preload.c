@@ -38,8 +38,7 @@ static bool preload_note_build_id(const char *note, size_t size, char *hex)
             (const void *)(name + ((head->n_namesz + 3) & ~3u));
 
         if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 &&
-            !memcmp(name, "GNU", 4) &&
-            head->n_descsz * 2 < BUILD_ID_HEX_MAX) {
+            !memcmp(name, "GNU", 4) && head->n_descsz * 2 < BUILD_ID_HEX_MAX) {
             for (unsigned i = 0; i < head->n_descsz; i++) {
                 sprintf(hex + 2 * i, "%02x", desc[i]);
             }
@@ -128,8 +127,8 @@ static void preload_start_device(const char *self)
         exit(1);
     }
     object = dlopen(path, RTLD_NOW);
-    start = object ? (void (*)(void))dlsym(object, "mlx5sim_plugin_start")
-                   : NULL;
+    start =
+        object ? (void (*)(void))dlsym(object, "mlx5sim_plugin_start") : NULL;
     if (!start) {
         fprintf(stderr, "mlx5sim: %s\n", dlerror());
         exit(1);

@@ -14,18 +14,22 @@ typedef struct Mlx5simPropRow {
     const char *description;
 } Mlx5simPropRow;
 
-#define NUM(prop, field, text)                                              \
-    { prop, &qdev_prop_uint32, offsetof(Mlx5simDevice, props.field), text }
-#define FLAG(prop, field, text)                                             \
-    { prop, &qdev_prop_bool, offsetof(Mlx5simDevice, props.field), text }
+#define NUM(prop, field, text)                                                 \
+    {                                                                          \
+        prop, &qdev_prop_uint32, offsetof(Mlx5simDevice, props.field), text    \
+    }
+#define FLAG(prop, field, text)                                                \
+    {                                                                          \
+        prop, &qdev_prop_bool, offsetof(Mlx5simDevice, props.field), text      \
+    }
 
 static const Mlx5simPropRow mlx5sim_prop_rows[] = {
-    { "model", &qdev_prop_string, offsetof(Mlx5simDevice, model_name),
-      "part to present" },
-    { "mac", &qdev_prop_macaddr, offsetof(Mlx5simDevice, conf.macaddr),
-      "permanent MAC address (default: next of 52:54:00:12:34:xx)" },
-    { "netdev", &qdev_prop_netdev, offsetof(Mlx5simDevice, conf.peers),
-      "network backend that the port is wired to (default: none)" },
+    {"model", &qdev_prop_string, offsetof(Mlx5simDevice, model_name),
+     "part to present"},
+    {"mac", &qdev_prop_macaddr, offsetof(Mlx5simDevice, conf.macaddr),
+     "permanent MAC address (default: next of 52:54:00:12:34:xx)"},
+    {"netdev", &qdev_prop_netdev, offsetof(Mlx5simDevice, conf.peers),
+     "network backend that the port is wired to (default: none)"},
     NUM("vectors", num_vectors, "MSI-X vectors, 2 to 2048"),
     NUM("log-bar-size", log_bar_size, "log2 of BAR0's bytes, 23 to 28"),
     NUM("boot-pages", boot_pages, "4 KiB pages asked for at boot"),
@@ -139,8 +143,7 @@ bool mlx5sim_props_check(Mlx5simDevice *s, Error **errp)
         return false;
     }
     if (s->props.num_vectors < 2 || s->props.num_vectors > 2048) {
-        error_setg(errp, "vectors=%u: must be 2 to 2048",
-                   s->props.num_vectors);
+        error_setg(errp, "vectors=%u: must be 2 to 2048", s->props.num_vectors);
         return false;
     }
     if (s->props.log_bar_size < 23 || s->props.log_bar_size > 28) {

@@ -11,18 +11,24 @@
 
 static uint16_t mlx5sim_trace_state[MLX5_TRACE_CLASS_COUNT];
 
-#define EVENT(cls, event)                                                   \
-    [MLX5_TRACE_##cls] = {                                                  \
-        .id = 0, MLX5SIM_TRACE_NO_VCPU .name = "mlx5sim_" event,            \
-        .sstate = true, .dstate = &mlx5sim_trace_state[MLX5_TRACE_##cls],   \
-    }
+#define EVENT(cls, event)                                                      \
+    [MLX5_TRACE_##cls] = {.id = 0,                                             \
+                          .name = "mlx5sim_" event,                            \
+                          .sstate = true,                                      \
+                          .dstate = &mlx5sim_trace_state[MLX5_TRACE_##cls],    \
+                          MLX5SIM_TRACE_NO_VCPU}
 
 static TraceEvent mlx5sim_trace_events[] = {
-    EVENT(CMD, "cmd"),       EVENT(REG, "reg"),
-    EVENT(DOORBELL, "doorbell"), EVENT(WQE, "wqe"),
-    EVENT(PACKET, "packet"), EVENT(CQE, "cqe"),
-    EVENT(EQE, "eqe"),       EVENT(IRQ, "irq"),
-    EVENT(STATE, "state"),   EVENT(FRAME, "frame"),
+    EVENT(CMD, "cmd"),
+    EVENT(REG, "reg"),
+    EVENT(DOORBELL, "doorbell"),
+    EVENT(WQE, "wqe"),
+    EVENT(PACKET, "packet"),
+    EVENT(CQE, "cqe"),
+    EVENT(EQE, "eqe"),
+    EVENT(IRQ, "irq"),
+    EVENT(STATE, "state"),
+    EVENT(FRAME, "frame"),
     EVENT(GUEST_ERROR, "guest_error"),
 };
 

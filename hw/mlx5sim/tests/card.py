@@ -55,6 +55,14 @@ class Card:
         raw = int.from_bytes(value.to_bytes(size, "big"), "little")
         self.qemu.write(self.bar0 + offset, size, raw)
 
+    def cmdif_rev(self):
+        return self.reg(CMDIF_REV) >> 16
+
+    def cmdq(self):
+        """The command queue's address that the card holds."""
+        return (self.reg(CMDQ_ADDR_H) << 32
+                | self.reg(CMDQ_ADDR_L) & 0xfffff000)
+
     def set_cmdq(self, addr=CMDQ):
         """Tell the card where the command queue is, and that we are ready."""
         self.set_reg(CMDQ_ADDR_H, addr >> 32)
