@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Queue-pair engines: making and unmaking them, following the state of their
- * queue pair, doorbells, and the way of packets to and from the link.
+ * queue pair, and the way of packets to and from the link.
  */
 #include "rdma/rdma_internal.h"
 
+#include "fw/vport.h"
 #include "prm/prm.h"
 
-/* BlueFlame registers: from here to the end of the UAR page, each two halves
- * of this size that are used in turn (PRM: UAR; caps: log_bf_reg_size 9). */
-#define BF_FIRST 0x800u
-#define BF_HALF 0x100u
+/* IPv6 or GRH, UDP, BTH, the longest extended header, ICRC. */
+#define HEADERS_BYTES (40 + 8 + 12 + 4 + 28 + 4)
 
 /* QP numbers that mean something of their own in packets (IBA 3.5.5). */
 #define QPN_GSI 1
@@ -32,6 +31,7 @@ void mlx5_rdma_reset(Mlx5Func *func)
     /* Queue pairs are gone by now, and with them their engines. */
     g_assert(rdma->gsi->len == 0);
     g_clear_pointer(&rdma->flat, g_free);
+    memset(rdma->halves, 0, sizeof(rdma->halves));
     rdma->moved = 0;
 }
 
@@ -62,6 +62,18 @@ uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
 
     /* IBA table: 1 = 256 .. 5 = 4096. */
     return 128u << CLAMP(code, 1, 5);
+}
+
+/* IBA MTUs that fit a frame with the longest headers (driver: iboe_get_mtu). */
+uint32_t mlx5_engine_port_mtu(Mlx5Func *func)
+{
+    uint32_t room = mlx5_vport(func)->mtu;
+    uint32_t mtu = 4096;
+
+    while (mtu > 256 && mtu + HEADERS_BYTES > room) {
+        mtu /= 2;
+    }
+    return mtu;
 }
 
 Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp)
@@ -249,46 +261,10 @@ static void query(Mlx5Qp *qp)
     }
 }
 
-/* The queue pair's number in the doorbell; what else it says is in memory. */
-static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
-{
-    Mlx5Qp *qp = mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
-
-    if (!qp || !qp->engine || !qp->has_sq ||
-        MLX5_GET(qpc, qp->qpc, uar_page) != uar) {
-        mlx5_guest_error(func, "SQ doorbell in UAR 0x%x for QP 0x%x, which "
-                         "is not there or belongs to another UAR", uar, qpn);
-        return;
-    }
-    mlx5_trace(func, MLX5_TRACE_DOORBELL, "sq qp 0x%x", qpn);
-    if (qp->state == MLX5_QP_STATE_ERR || qp->state == MLX5_QP_STATE_SQER) {
-        mlx5_engine_schedule(qp, &qp->engine->flush.work);
-    } else if (qp->state >= MLX5_QP_STATE_RTS) {
-        mlx5_req_doorbell(qp->engine);
-    }
-}
-
-static void sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
-                        uint64_t value, unsigned size)
-{
-    uint32_t in_half = offset % BF_HALF;
-    uint32_t qpn = value >> 8 & 0xffffff;
-
-    /* The number is in the second word: alone, or the end of a quadword. */
-    if (offset < BF_FIRST || in_half + size != 8) {
-        return;
-    }
-    if (qpn < MLX5_SQ_FIRST_ID) {
-        ring(func, uar, qpn);
-    } else if (func->rdma->sq_doorbell) {
-        func->rdma->sq_doorbell(func, uar, qpn, 0, value, size);
-    }
-}
-
 const Mlx5EngineOps mlx5_rdma_engine = {
     .qp_created = created,
     .qp_state = state,
     .qp_destroyed = destroyed,
     .qp_query = query,
-    .sq_doorbell = sq_doorbell,
+    .sq_doorbell = mlx5_sq_doorbell,
 };

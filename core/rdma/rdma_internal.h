@@ -64,6 +64,8 @@ typedef struct Mlx5Requester {
     bool progress;           /* something was answered since the timer began */
     bool expired;            /* the timer fired; decided in the work item */
     bool stalled;            /* a failed request waits to complete */
+    bool nop_silent;         /* the last one completed was a NOP without CQE */
+    uint16_t nop_index;      /* of that */
     bool drained;            /* SQD: the event was raised */
 } Mlx5Requester;
 
@@ -121,6 +123,14 @@ struct Mlx5QpEngine {
     Mlx5Flush flush;
 };
 
+/** Which queue the last doorbell in half a BlueFlame register named. */
+typedef struct Mlx5BfHalf {
+    uint32_t uar, at, qpn;
+} Mlx5BfHalf;
+
+/** As many are remembered; forgetting one costs the self test a NOP. */
+#define MLX5_BF_HALVES 64u
+
 struct Mlx5Rdma {
     Mlx5LinkSend link;
     Mlx5SqDoorbell sq_doorbell;
@@ -128,6 +138,7 @@ struct Mlx5Rdma {
     GArray *local;           /* Mlx5Range scratch: our side of a copy */
     GArray *remote;          /* Mlx5Range scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    Mlx5BfHalf halves[MLX5_BF_HALVES];
     uint64_t moved;          /* payload bytes, ever; for budgets */
 };
 
@@ -138,6 +149,8 @@ static inline Mlx5Rdma *mlx5_engine_rdma(Mlx5Qp *qp)
 }
 /** What the qpc says about the path's MTU, in bytes. */
 uint32_t mlx5_engine_mtu(const Mlx5Qp *qp);
+/** The longest datagram that the port carries, in bytes. */
+uint32_t mlx5_engine_port_mtu(Mlx5Func *func);
 /** The service of the QP's packets. */
 Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp);
 /** The number the QP has in packets: QP1's is 1. */
@@ -151,6 +164,10 @@ static inline Mlx5MkeyUser mlx5_engine_user(const Mlx5Qp *qp)
 }
 /** Schedule @work so that somebody runs it soon, whoever is the caller. */
 void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work);
+
+/* doorbell.c */
+void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
+                      uint64_t value, unsigned size);
 
 /* payload.c */
 /** Append to @ranges where bytes [@off, @off + @len) of the pieces are. */
@@ -211,6 +228,8 @@ bool mlx5_req_send(Mlx5QpEngine *e);
 /* req_done.c */
 /** Complete finished requests from the head on. */
 void mlx5_req_complete(Mlx5QpEngine *e);
+/** The last NOP, completed in silence, wants a completion after all. */
+void mlx5_req_complete_nop(Mlx5QpEngine *e);
 /** This request failed; it completes with @status in its turn. */
 void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, uint8_t syndrome,
                    uint8_t vendor);

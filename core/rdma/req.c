@@ -124,7 +124,7 @@ static bool too_long(const Mlx5Qp *qp, const Mlx5SendWqe *wqe)
     uint32_t log_max = MLX5_GET(qpc, qp->qpc, log_msg_max);
 
     if (mlx5_engine_svc(qp) == MLX5_SVC_UD) {
-        return wqe->length > 4096;
+        return wqe->length > mlx5_engine_port_mtu(qp->o.func);
     }
     return log_max && wqe->length > UINT64_C(1) << log_max;
 }

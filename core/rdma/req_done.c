@@ -18,7 +18,22 @@ static void post(Mlx5QpEngine *e, const Mlx5SendReq *req)
         .status = req->status,
     };
 
+    e->req.nop_silent = false;
     if (c.status.syndrome || req->wqe.ce >= CE_CQE) {
+        mlx5_cqe_post_send(e->qp, &c);
+    } else if (req->wqe.opcode == MLX5_OPCODE_NOP) {
+        e->req.nop_silent = true;
+        e->req.nop_index = req->wqe.index;
+    }
+}
+
+void mlx5_req_complete_nop(Mlx5QpEngine *e)
+{
+    Mlx5CqeSend c = { .wqe_opcode = MLX5_OPCODE_NOP,
+                      .wqe_counter = e->req.nop_index };
+
+    if (e->req.nop_silent) {
+        e->req.nop_silent = false;
         mlx5_cqe_post_send(e->qp, &c);
     }
 }

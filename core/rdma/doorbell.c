@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Send doorbells: writes to the BlueFlame registers of a UAR page (PRM: UAR;
+ * driver: wr.c mlx5r_ring_db, wc.c; libmlx5 qp.c).
+ *
+ * A register's half begins with the doorbell: the control segment's first
+ * quadword, whose second word names the queue. What is posted is read from the
+ * doorbell record, so that is all a plain doorbell needs.
+ *
+ * BlueFlame writes the whole WQE there, in order. It says what memory says,
+ * but for one thing: the driver's self test of write combining posts NOPs that
+ * ask for a completion in the copy alone. A NOP that completed in silence gets
+ * its completion when the rest of such a copy arrives.
+ */
+#include "rdma/rdma_internal.h"
+
+#include "prm/prm.h"
+
+/* Registers begin here; each has two halves of this size, used in turn (caps:
+ * log_bf_reg_size 9). */
+#define BF_FIRST 0x800u
+#define BF_HALF 0x100u
+
+/* wqe_ctrl's third word: bit of ce that asks for a CQE. */
+#define CTRL_CE_CQE 0x8u
+
+static Mlx5BfHalf *half_of(Mlx5Rdma *rdma, uint32_t uar, uint32_t at)
+{
+    return &rdma->halves[(uar * 31 + at / BF_HALF) % MLX5_BF_HALVES];
+}
+
+static Mlx5Qp *find(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+{
+    Mlx5Qp *qp = mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
+
+    if (!qp || !qp->engine || !qp->has_sq ||
+        MLX5_GET(qpc, qp->qpc, uar_page) != uar) {
+        return NULL;
+    }
+    return qp;
+}
+
+/* The queue's number is what counts; the rest is in memory. */
+static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+{
+    Mlx5Qp *qp = find(func, uar, qpn);
+
+    if (!qp) {
+        mlx5_guest_error(func, "SQ doorbell in UAR 0x%x for QP 0x%x, which "
+                         "is not there or belongs to another UAR", uar, qpn);
+        return;
+    }
+    mlx5_trace(func, MLX5_TRACE_DOORBELL, "sq qp 0x%x", qpn);
+    if (qp->state == MLX5_QP_STATE_ERR || qp->state == MLX5_QP_STATE_SQER) {
+        mlx5_engine_schedule(qp, &qp->engine->flush.work);
+    } else if (qp->state >= MLX5_QP_STATE_RTS) {
+        mlx5_req_doorbell(qp->engine);
+    }
+}
+
+/* The second quadword of a copied WQE. */
+static void copied(Mlx5Func *func, uint32_t uar, uint32_t qpn, uint64_t value)
+{
+    Mlx5Qp *qp = find(func, uar, qpn);
+
+    if (qp && (value >> 32 & CTRL_CE_CQE)) {
+        mlx5_req_complete_nop(qp->engine);
+    }
+}
+
+static void dispatch(Mlx5Func *func, uint32_t uar, uint32_t qpn,
+                     uint32_t in_half, uint64_t value, unsigned size)
+{
+    if (qpn >= MLX5_SQ_FIRST_ID) {
+        if (func->rdma->sq_doorbell) {
+            func->rdma->sq_doorbell(func, uar, qpn, in_half, value, size);
+        }
+    } else if (in_half == 0) {
+        ring(func, uar, qpn);
+    } else if (in_half == 8 && size == 8) {
+        copied(func, uar, qpn, value);
+    }
+}
+
+void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
+                      uint64_t value, unsigned size)
+{
+    uint32_t in_half = offset % BF_HALF, at = offset - in_half;
+    Mlx5BfHalf *half = half_of(func->rdma, uar, at);
+
+    if (offset < BF_FIRST) {
+        return;
+    }
+    if (in_half + size == 8) {
+        /* A quadword, or the second word of one written in two. */
+        *half = (Mlx5BfHalf){ uar, at, value >> 8 & 0xffffff };
+        dispatch(func, uar, half->qpn, 0, value, size);
+    } else if (in_half >= 8 && half->uar == uar && half->at == at) {
+        dispatch(func, uar, half->qpn, in_half, value, size);
+    }
+}
