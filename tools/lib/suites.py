@@ -16,9 +16,11 @@ A guest suite is a folder with a file suite.ini:
     qemu-arg = -m 4G         words for QEMU
     probe = yes              bring the card up before
     cold = no                boot plainly
+    objects-left = none      the suite unloads the drivers: afterwards the card
+                             must hold no object and no page
 
-The folder and what was built lie at /share in the guest, where `run` starts as
-root and prints TAP. A file `expected` beside it is described in results.py.
+The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
+guest, where `run` starts as root and prints TAP. A file `expected` beside it is described in results.py.
 After each guest suite the kernel's log is read: a line of level warning or
 worse that guest-tests/kernel-log.expected doesn't explain fails the suite.
 """
@@ -150,6 +152,7 @@ def guest_options(entry, share):
 def stage(folder, entry, image, out):
     """Put a suite's files and programs into the folder @out."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
+    shutil.copy2(SUITES / "lib.sh", out)
     libs = entry.get("libs", "-libverbs").split()
     for source in entry.get("compile", "").split():
         program = build.compile_program(image, [folder / source],
@@ -192,6 +195,8 @@ def run_guest_suite(folder, entry, context):
         with machine.start(context.emulator, image, options) as guest:
             results = run_in_guest(guest, entry, context)
             results += check_end(guest)
+            if entry.get("objects-left") == "none":
+                results += check_objects(guest, len(options.devices))
     expected = folder / "expected"
     if expected.exists():
         results = judge(results, *read_expected(expected))
@@ -261,6 +266,25 @@ def check_end(guest):
                        guest.last_words())]
     said = guest.warnings().strip()
     results.append(Result("QEMU is silent", FAIL if said else PASS, said))
+    return results
+
+
+def held(state):
+    """Return what a card holds of objects and pages, by kind."""
+    kinds = dict(state["objects"], pages=state["pages"])
+    return {kind: n for kind, n in kinds.items() if n}
+
+
+def check_objects(guest, cards):
+    """Return a Result for each card: it holds nothing of the guest."""
+    results = []
+    for card in range(cards):
+        state = guest.qmp("qom-get", path=f"/machine/peripheral/card{card}",
+                          property="state")
+        left = held(state)
+        results.append(Result(f"card {card} holds no object and no page",
+                              FAIL if left else PASS,
+                              ", ".join(f"{k}: {n}" for k, n in left.items())))
     return results
 
 
