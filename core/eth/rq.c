@@ -78,7 +78,7 @@ static bool write_part(Mlx5Func *func, uint64_t addr, const Pieces *pieces,
 static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, size_t len,
                        GArray *ranges)
 {
-    Mlx5MkeyUser user = { rq->wq.pd->id, rq->o.id, rq->rlkey };
+    Mlx5MkeyUser user = { mlx5_wq_pdn(&rq->wq), rq->o.id, rq->rlkey };
     uint32_t stride = 1u << rq->wq.log_stride;
 
     for (uint32_t at = 0; at < stride && len; at += SEG_BYTES) {

@@ -43,7 +43,7 @@ static uint8_t add_bytes(Gather *g, const uint8_t *p, size_t len)
 static uint8_t add_memory(Gather *g, uint32_t lkey, uint64_t va, uint32_t len)
 {
     Mlx5Func *func = g->sq->o.func;
-    Mlx5MkeyUser user = { g->sq->wq.pd->id, g->sq->o.id, g->sq->rlkey };
+    Mlx5MkeyUser user = { mlx5_wq_pdn(&g->sq->wq), g->sq->o.id, g->sq->rlkey };
     g_autoptr(GArray) ranges = NULL;
     guint at = g->buf->len;
 

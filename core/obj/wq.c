@@ -38,10 +38,17 @@ static bool check_shape(Mlx5Cmd *cmd, const Mlx5WqIn *in)
 static bool find_owners(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
                         Mlx5Wq *wq)
 {
-    wq->pd = mlx5_obj_find(func, cmd, MLX5_OBJ_PD,
-                           MLX5_GET(wq, in->wq, pd), MLX5_SYND_WQ_PD);
-    if (!wq->pd) {
-        return false;
+    uint32_t pdn = MLX5_GET(wq, in->wq, pd);
+
+    /*
+     * PD 0 belongs to nobody: the queue's keys open nothing. The driver makes
+     * its drop RQ so (en_main.c mlx5e_build_drop_rq_param).
+     */
+    if (pdn) {
+        wq->pd = mlx5_obj_find(func, cmd, MLX5_OBJ_PD, pdn, MLX5_SYND_WQ_PD);
+        if (!wq->pd) {
+            return false;
+        }
     }
     if (!in->has_uar) {
         return true;

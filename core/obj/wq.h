@@ -27,13 +27,18 @@ typedef enum Mlx5WqState {
 
 /** Read-only after creation. */
 typedef struct Mlx5Wq {
-    Mlx5Obj *pd;
+    Mlx5Obj *pd;             /* NULL: PD 0, nobody's */
     Mlx5Obj *uar;            /* SQ only */
     Mlx5Ring ring;
     uint32_t log_size;       /* strides */
     uint32_t log_stride;     /* bytes */
     uint64_t dbr_gpa;        /* word 0 receive, word 1 send counter */
 } Mlx5Wq;
+
+static inline uint32_t mlx5_wq_pdn(const Mlx5Wq *wq)
+{
+    return wq->pd ? wq->pd->id : 0;
+}
 
 /** Where a command has its wq layout. */
 typedef struct Mlx5WqIn {
