@@ -15,13 +15,11 @@ lies in the cache under a hash of the packages and of these files:
 
 import gzip
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cpio
@@ -75,10 +73,25 @@ def build(name, refresh=False):
     with locked(folder / "lock"):
         current = folder / f"current-{builder_hash(guest)}"
         if current.exists() and not refresh:
+            current.touch()
             return Image(folder / current.read_text())
         image = _build(guest, folder)
         current.write_text(image.key)
+        _tidy(folder, current)
         return image
+
+
+def _tidy(folder, newest):
+    """Keep, of the images of one guest, those of the builders used last: a
+    checkout that is older or newer than this one has a use for its own."""
+    notes = sorted(folder.glob("current-*"), reverse=True,
+                   key=lambda path: path.stat().st_mtime_ns)
+    kept = {note.read_text() for note in notes[:3]} | {newest.read_text()}
+    for note in notes[3:]:
+        note.unlink()
+    for path in folder.iterdir():
+        if path.is_dir() and path.name not in kept:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _build(guest, folder):
@@ -275,40 +288,3 @@ def _pack(root, out):
     subprocess.run(["mkfs.erofs", "--quiet", "--all-root", "--preserve-mtime",
                     str(out), str(root)], check=True,
                    stdout=subprocess.DEVNULL)
-
-
-def compile_program(image, sources, name, flags=()):
-    """Compile C @sources for the guest of @image.
-
-    The machine's gcc does it, against the guest's headers and libraries; the
-    result is cached by content. Return: the program's path."""
-    sources = [Path(s) for s in sources]
-    flags = list(flags)
-    digest = hashlib.sha256(json.dumps([image.key, flags]).encode())
-    for source in sources:
-        for path in [source, *sorted(source.parent.glob("*.h"))]:
-            digest.update(path.read_bytes())
-    out = cache("programs", digest.hexdigest()[:16], name)
-    if not out.exists():
-        gcc_files = subprocess.run(["gcc", "-print-file-name=libgcc.a"],
-                                   capture_output=True, text=True, check=True)
-        gcc_dir = Path(gcc_files.stdout.strip()).parent
-        command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall",
-                   "-Wextra", "-Werror", f"--sysroot={image.sysroot}",
-                   f"-B{image.sysroot / LIBS}", f"-L{gcc_dir}",
-                   "-o", f"{out}.part", *map(str, sources), *flags]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise Failure(f"{name} doesn't compile for the guest:\n"
-                          f"{done.stderr}")
-        os.rename(f"{out}.part", out)
-    return out
-
-
-def compile_many(image, programs):
-    """Compile several programs at once; @programs gives sources and flags by
-    name. Return: paths by name."""
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = {name: pool.submit(compile_program, image, sources, name, flags)
-                for name, (sources, flags) in programs.items()}
-        return {name: job.result() for name, job in jobs.items()}

@@ -38,6 +38,7 @@ from pathlib import Path
 
 import build
 import machine
+import programs
 from agent import GuestGone
 from paths import REPO, cache
 from results import FAIL, PASS, SKIP, Result, judge, parse_tap, read_expected
@@ -155,35 +156,14 @@ def stage(folder, entry, image, out):
     shutil.copy2(SUITES / "lib.sh", out)
     libs = entry.get("libs", "-libverbs").split()
     for source in entry.get("compile", "").split():
-        program = build.compile_program(image, [folder / source],
+        program = programs.compiled(image, [folder / source],
                                         Path(source).stem, libs)
         shutil.copy2(program, out)
     if "make" in entry:
         where = REPO / entry["make"]
-        programs = made_programs(where, image)
-        for path in programs.iterdir():
+        for path in programs.made(where, image).iterdir():
             if path.is_file() and os.access(path, os.X_OK):
                 shutil.copy2(path, out)
-
-
-def made_programs(where, image):
-    """Run a folder's Makefile for a guest; the result is cached."""
-    digest = hashlib.sha256(image.key.encode())
-    for path in sorted(where.iterdir()):
-        if path.is_file():
-            digest.update(path.name.encode() + path.read_bytes())
-    out = cache("programs", digest.hexdigest()[:16])
-    if not out.exists():
-        part = Path(f"{out}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        done = subprocess.run(
-            ["make", "-s", "-C", str(where), f"SYSROOT={image.sysroot}",
-             f"OUT={part}", "all"], capture_output=True, text=True)
-        if done.returncode:
-            raise Failure(f"{where} doesn't build for the guest:\n"
-                          f"{done.stdout}{done.stderr}")
-        part.rename(out)
-    return out
 
 
 def run_guest_suite(folder, entry, context):
