@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -212,7 +213,7 @@ def test_bus_master_off():
     with Qemu(PROGRAM, *DEVICE) as qemu:
         card = Card(qemu, master=False)
         card.set_cmdq()
-        card.post(mlx.ENABLE_HCA)
+        card.post(mlx.ENABLE_HCA, out_len=12)
         equal(card.answer(timeout_s=0.5), None, "answer")
         card.place()
         equal(card.command(mlx.ENABLE_HCA), (0, 0, 0), "ENABLE_HCA")
@@ -230,12 +231,134 @@ def test_dma_outside_ram():
             assert card.cmdif_rev() == 5
 
 
+VTD = 0xfed90000
+VTD_GCMD, VTD_RTADDR, VTD_FSTS = 0x18, 0x20, 0x34
+VTD_FECTL, VTD_FEDATA, VTD_FEADDR = 0x38, 0x3c, 0x40
+VTD_TABLES = 0x180000
+VTD_IOVA = 0x40000000
+
+
+def vtd_map(qemu, devfn):
+    """Give a function guest RAM at VTD_IOVA, and nothing else.
+
+    Source: VT-d specification, legacy mode: root, context and three levels
+    of tables, the last with pages of 2 MiB."""
+    root, context, level3, level2 = (VTD_TABLES + i * 4096 for i in range(4))
+    def entry(table, index, *words):
+        qemu.mem_write(table + index * 8 * len(words),
+                       struct.pack(f"<{len(words)}Q", *words))
+    entry(root, 0, context | 1, 0)
+    entry(context, devfn, level3 | 1, 1 << 8 | 1)
+    entry(level3, VTD_IOVA >> 30, level2 | 3)
+    for i in range(32):
+        entry(level2, i, i << 21 | 0x83)
+
+
+def vtd_enable(qemu):
+    """Translate from now on, and raise an interrupt at each fault."""
+    qemu.write(VTD + VTD_FEDATA, 4, 0x41)
+    qemu.write(VTD + VTD_FEADDR, 4, 0xfee00000)
+    qemu.write(VTD + VTD_FECTL, 4, 0)
+    qemu.write(VTD + VTD_RTADDR, 8, VTD_TABLES)
+    qemu.write(VTD + VTD_GCMD, 4, 1 << 30)
+    qemu.write(VTD + VTD_GCMD, 4, 1 << 31)
+
+
+def test_translated():
+    """behind a vIOMMU the card's addresses are translated"""
+    with Qemu(PROGRAM, "-device", "intel-iommu", *DEVICE) as qemu:
+        vtd_map(qemu, 4 << 3)
+        vtd_enable(qemu)
+        card = Card(qemu)
+        card.iova = VTD_IOVA
+        card.init_hca()
+        equal(qemu.read(VTD + VTD_FSTS, 4) & 2, 0, "pending faults")
+
+
+def test_translation_fault():
+    """what a vIOMMU refuses is refused, faults are reported, QEMU lives"""
+    with Qemu(PROGRAM, "-device", "intel-iommu", *DEVICE) as qemu:
+        vtd_map(qemu, 4 << 3)
+        vtd_enable(qemu)
+        card = Card(qemu)
+        card.set_cmdq()
+        card.post(mlx.ENABLE_HCA)
+        equal(card.answer(timeout_s=0.5), None, "answer")
+        equal(qemu.read(VTD + VTD_FSTS, 4) & 2, 2, "pending faults")
+        card.iova = VTD_IOVA
+        card.init_hca()
+
+
 def test_behind_iommu():
     """the card works behind a vIOMMU that passes through"""
     with Qemu(PROGRAM, "-device", "intel-iommu", *DEVICE) as qemu:
         card = Card(qemu)
         card.start()
         equal(card.command(mlx.ENABLE_HCA), (0, 0, 0), "ENABLE_HCA")
+
+
+# Interrupts
+
+MESSAGE = 0x300000      # in guest RAM: the message writes there, to be seen
+VECTOR = 3
+
+
+def interrupts(card, vector):
+    """Enable MSI-X, @vector's message going to MESSAGE, still masked."""
+    entry = card.bar4 + 16 * vector
+    card.qemu.write(entry, 8, MESSAGE)
+    card.qemu.write(entry + 8, 4, 0xcafe)
+    cap = card.pci.capabilities()[CAP_MSIX]
+    card.pci.write(cap + 2, 0x8000, 2)
+    return entry + 12, card.bar4 + (card.pci.read(cap + 8) & ~7)
+
+
+def message(card, timeout_s=10):
+    """Return the message that came, 0 if none did."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        got = card.qemu.read(MESSAGE, 4)
+        if got:
+            card.qemu.write(MESSAGE, 4, 0)
+            return got
+        time.sleep(0.01)
+    return 0
+
+
+def test_interrupt():
+    """a vector of an armed event queue: masked pending, then delivered"""
+    with Qemu(PROGRAM, *DEVICE) as qemu:
+        card = Card(qemu)
+        control, pba = interrupts(card, VECTOR)
+        card.init_hca()
+        number, uar, ring = card.create_command_eq(VECTOR)
+        card.arm_eq(number, uar, 0)
+        card.execute(mlx.QUERY_PAGES, op_mod=1)
+        equal(qemu.mem_read(ring + 1, 1)[0], mlx.EVENT_COMMAND, "event")
+        equal(qemu.read(pba, 8), 1 << VECTOR, "pending bits")
+        equal(message(card, 0.2), 0, "message while masked")
+        qemu.write(control, 4, 0)
+        equal(message(card), 0xcafe, "message when unmasked")
+        equal(qemu.read(pba, 8), 0, "pending bits")
+        card.execute(mlx.QUERY_PAGES, op_mod=1)
+        equal(message(card, 0.2), 0, "message while not armed")
+        card.arm_eq(number, uar, 2)
+        card.execute(mlx.QUERY_PAGES, op_mod=1)
+        equal(message(card), 0xcafe, "message when armed again")
+
+
+def test_interrupt_bus_master_off():
+    """without bus mastering no message is sent"""
+    with Qemu(PROGRAM, *DEVICE) as qemu:
+        card = Card(qemu)
+        control, _ = interrupts(card, VECTOR)
+        qemu.write(control, 4, 0)
+        card.init_hca()
+        number, uar, _ = card.create_command_eq(VECTOR)
+        card.execute(mlx.QUERY_PAGES, op_mod=1)
+        card.pci.write(Pci.COMMAND, mlx.COMMAND_MEMORY, 2)
+        card.arm_eq(number, uar, 0)
+        equal(message(card, 0.3), 0, "message")
 
 
 # Resets
