@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Access registers: the ones the drivers read, what they may not do, and the
+ * link.
+ */
+#include "tests/fw/fw_helper.h"
+
+#include "fw/vport.h"
+#include "obj/eq.h"
+
+enum { WRITE = 0, READ = 1 };
+
+#define REG_BYTES 256
+
+/* Access @id with @reg as data, which takes the answer. */
+static bool reg(FakeDriver *d, uint32_t op, uint32_t id, uint8_t *reg,
+                uint32_t bytes)
+{
+    uint8_t in[16 + REG_BYTES] = { 0 }, out[16 + REG_BYTES];
+    bool ok;
+
+    MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+    MLX5_SET(access_register_in, in, op_mod, op);
+    MLX5_SET(access_register_in, in, register_id, id);
+    memcpy(in + 16, reg, bytes);
+    ok = fake_driver_cmd(d, in, 16 + bytes, out, 16 + bytes);
+    if (ok) {
+        memcpy(reg, out + 16, bytes);
+    }
+    return ok;
+}
+
+#define REG_FAILS(d, op, id, data, bytes, synd)                      \
+    do {                                                             \
+        ck_assert(!reg(d, op, id, data, bytes));                     \
+        ck_assert_uint_eq((d)->status, MLX5_CMD_STAT_BAD_PARAM_ERR); \
+        ck_assert_uint_eq((d)->syndrome, synd);                      \
+    } while (0)
+
+START_TEST(general)
+{
+    FakeDriver *d = t_running();
+    uint8_t r[REG_BYTES] = { 0 };
+
+    REG_FAILS(d, 2, 0x6001, r, 64, MLX5_SYND_REG_OP_MOD);
+    REG_FAILS(d, READ, 0xc00e, r, 64, MLX5_SYND_REG_UNKNOWN);
+    REG_FAILS(d, READ, 0x500f, r, 64, MLX5_SYND_REG_UNKNOWN);
+    REG_FAILS(d, WRITE, 0x5008, r, 256, MLX5_SYND_REG_READ_ONLY);
+    REG_FAILS(d, WRITE, 0x6001, r, 60, MLX5_SYND_REG_DATA_SHORT);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(node_desc)
+{
+    FakeDriver *d = t_running();
+    uint8_t r[64] = { 0 }, text[64] = "my card";
+
+    ck_assert(reg(d, READ, 0x6001, r, 64));
+    ck_assert_str_eq((char *)r, "ConnectX-6 Dx mlx5sim");
+    ck_assert(reg(d, WRITE, 0x6001, text, 64));
+    ck_assert(reg(d, READ, 0x6001, r, 64));
+    ck_assert_str_eq((char *)r, "my card");
+    t_free(d);
+}
+END_TEST
+
+/* Written before INIT_HCA, with sixteen bytes. */
+START_TEST(host_endianness)
+{
+    FakeDriver *d = fake_driver_new(fake_host_new(NULL));
+    uint8_t r[16] = { 0 };
+
+    ck_assert(reg(d, WRITE, 0x7004, r, 16));
+    ck_assert(reg(d, READ, 0x7004, r, 16));
+    ck_assert_uint_eq(r[0], 0);
+    t_free(d);
+}
+END_TEST
+
+#define PORT_REG(layout, r)                \
+    uint8_t r[MLX5_ST_SZ_BYTES(layout)] = { 0 }; \
+    MLX5_SET(layout, r, local_port, 1)
+
+START_TEST(local_port)
+{
+    static const struct { uint16_t id, bytes; } regs[] = {
+        { 0x5002, 64 }, { 0x5003, 16 }, { 0x5004, 64 }, { 0x5006, 16 },
+        { 0x5007, 32 }, { 0x5008, 256 }, { 0x5041, 12 },
+    };
+    FakeDriver *d = t_running();
+    uint8_t r[REG_BYTES] = { 0, 2 };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(regs); i++) {
+        REG_FAILS(d, READ, regs[i].id, r, regs[i].bytes, MLX5_SYND_REG_PORT);
+    }
+    t_free(d);
+}
+END_TEST
+
+START_TEST(pmtu)
+{
+    FakeDriver *d = t_running();
+    PORT_REG(pmtu_reg, r);
+
+    ck_assert(reg(d, READ, 0x5003, r, sizeof(r)));
+    ck_assert_uint_ge(MLX5_GET(pmtu_reg, r, max_mtu), 9000 + 22);
+    ck_assert_uint_ge(MLX5_GET(pmtu_reg, r, oper_mtu), 1500 + 22);
+    MLX5_SET(pmtu_reg, r, admin_mtu, 9022);
+    ck_assert(reg(d, WRITE, 0x5003, r, sizeof(r)));
+    ck_assert(reg(d, READ, 0x5003, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pmtu_reg, r, oper_mtu), 9022);
+    MLX5_SET(pmtu_reg, r, admin_mtu, 30000);
+    REG_FAILS(d, WRITE, 0x5003, r, sizeof(r), MLX5_SYND_PMTU_RANGE);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(ptys)
+{
+    FakeDriver *d = t_running();
+    PORT_REG(ptys_reg, r);
+
+    REG_FAILS(d, READ, 0x5004, r, sizeof(r), MLX5_SYND_PTYS_PROTO);
+    MLX5_SET(ptys_reg, r, proto_mask, 4);
+    ck_assert(reg(d, READ, 0x5004, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_oper), 1 << 20);
+    ck_assert(reg(d, WRITE, 0x5004, r, sizeof(r)));
+    MLX5_SET(ptys_reg, r, eth_proto_admin, 1);
+    REG_FAILS(d, WRITE, 0x5004, r, sizeof(r), MLX5_SYND_PTYS_SPEED);
+    mlx5_card_set_link(d->host->card, false);
+    ck_assert(reg(d, READ, 0x5004, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_oper), 0);
+    t_free(d);
+}
+END_TEST
+
+/* The next event must be a port change with this subtype. */
+static void expect_port_event(FakeDriver *d, uint32_t sub_type)
+{
+    uint8_t eqe[64];
+
+    ck_assert(fake_driver_poll_eq(d, &d->async_eq, eqe));
+    ck_assert_uint_eq(MLX5_GET(eqe, eqe, event_type),
+                      MLX5_EVENT_TYPE_PORT_CHANGE);
+    ck_assert_uint_eq(MLX5_GET(eqe, eqe, event_sub_type), sub_type);
+    ck_assert_uint_eq(eqe[0x28] >> 4, 1);
+    ck_assert(!fake_driver_poll_eq(d, &d->async_eq, eqe));
+}
+
+static void set_admin(FakeDriver *d, uint32_t status)
+{
+    PORT_REG(paos_reg, r);
+
+    MLX5_SET(paos_reg, r, ase, 1);
+    MLX5_SET(paos_reg, r, admin_status, status);
+    ck_assert(reg(d, WRITE, 0x5006, r, sizeof(r)));
+}
+
+START_TEST(paos_and_link)
+{
+    FakeDriver *d = t_up();
+    uint8_t eqe[64];
+    PORT_REG(paos_reg, r);
+
+    ck_assert(reg(d, READ, 0x5006, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(paos_reg, r, oper_status), 1);
+    set_admin(d, 2);
+    expect_port_event(d, 1);
+    ck_assert(reg(d, READ, 0x5006, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(paos_reg, r, admin_status), 2);
+    ck_assert_uint_eq(MLX5_GET(paos_reg, r, oper_status), 2);
+    /* The cable does not matter while the port is down. */
+    mlx5_card_set_link(d->host->card, false);
+    mlx5_card_set_link(d->host->card, true);
+    ck_assert(!fake_driver_poll_eq(d, &d->async_eq, eqe));
+    set_admin(d, 1);
+    expect_port_event(d, 4);
+    set_admin(d, 1);
+    ck_assert(!fake_driver_poll_eq(d, &d->async_eq, eqe));
+    mlx5_card_set_link(d->host->card, false);
+    expect_port_event(d, 1);
+    mlx5_card_set_link(d->host->card, true);
+    expect_port_event(d, 4);
+    /* Without ase the status is not looked at. */
+    MLX5_SET(paos_reg, r, admin_status, 9);
+    MLX5_SET(paos_reg, r, ee, 1);
+    MLX5_SET(paos_reg, r, e, 1);
+    ck_assert(reg(d, WRITE, 0x5006, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(paos_reg, r, e), 1);
+    MLX5_SET(paos_reg, r, ase, 1);
+    MLX5_SET(paos_reg, r, admin_status, 9);
+    REG_FAILS(d, WRITE, 0x5006, r, sizeof(r), MLX5_SYND_PAOS_STATUS);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(ppcnt)
+{
+    static const uint8_t groups[] = {
+        0, 1, 2, 3, 5, 6, 0x10, 0x11, 0x12, 0x13, 0x16, 0x20,
+    };
+    FakeDriver *d = t_running();
+    Mlx5VportCounters *c = &mlx5_vport(d->host->func)->counters;
+    PORT_REG(ppcnt_reg, r);
+    const uint8_t *set = MLX5_ADDR_OF(ppcnt_reg, r, counter_set);
+
+    c->received_eth_unicast = (Mlx5Traffic){ 3, 300 };
+    c->received_eth_multicast = (Mlx5Traffic){ 4, 400 };
+    for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
+        memset(r + 2, 0, sizeof(r) - 2);
+        MLX5_SET(ppcnt_reg, r, grp, groups[i]);
+        ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
+        if (groups[i] == 0) {
+            ck_assert_uint_eq(MLX5_GET(eth_802_3_cntrs_grp_data_layout, set,
+                                       a_frames_received_ok_low), 7);
+            ck_assert_uint_eq(MLX5_GET(eth_802_3_cntrs_grp_data_layout, set,
+                                       a_octets_received_ok_low), 700);
+        }
+    }
+    MLX5_SET(ppcnt_reg, r, grp, 0x10);
+    MLX5_SET(ppcnt_reg, r, prio_tc, 0);
+    ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
+                               rx_frames_low), 7);
+    MLX5_SET(ppcnt_reg, r, prio_tc, 1);
+    ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
+                               rx_frames_low), 0);
+    MLX5_SET(ppcnt_reg, r, grp, 0x3f);
+    REG_FAILS(d, READ, 0x5008, r, sizeof(r), MLX5_SYND_PPCNT_GROUP);
+    MLX5_SET(ppcnt_reg, r, grp, 0);
+    MLX5_SET(ppcnt_reg, r, clr, 1);
+    REG_FAILS(d, READ, 0x5008, r, sizeof(r), MLX5_SYND_PPCNT_CLEAR);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(pause_fcs_and_module)
+{
+    FakeDriver *d = t_running();
+    PORT_REG(pfcc_reg, pfcc);
+    PORT_REG(pcmr_reg, pcmr);
+    PORT_REG(pmlp_reg, pmlp);
+
+    ck_assert(reg(d, READ, 0x5007, pfcc, sizeof(pfcc)));
+    ck_assert(reg(d, WRITE, 0x5007, pfcc, sizeof(pfcc)));
+    MLX5_SET(pfcc_reg, pfcc, pptx, 1);
+    REG_FAILS(d, WRITE, 0x5007, pfcc, sizeof(pfcc), MLX5_SYND_PFCC_PAUSE);
+    ck_assert(reg(d, READ, 0x5041, pcmr, sizeof(pcmr)));
+    ck_assert_uint_eq(MLX5_GET(pcmr_reg, pcmr, fcs_chk), 1);
+    MLX5_SET(pcmr_reg, pcmr, fcs_chk, 0);
+    REG_FAILS(d, WRITE, 0x5041, pcmr, sizeof(pcmr), MLX5_SYND_PCMR_FCS);
+    ck_assert(reg(d, READ, 0x5002, pmlp, sizeof(pmlp)));
+    ck_assert_uint_eq(MLX5_GET(pmlp_reg, pmlp, width), 4);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(capability_masks)
+{
+    FakeDriver *d = t_running();
+    uint8_t p[MLX5_ST_SZ_BYTES(pcam_reg)] = { 0 };
+    uint8_t m[MLX5_ST_SZ_BYTES(mcam_reg)] = { 0 };
+    const uint8_t *mask = MLX5_ADDR_OF(pcam_reg, p, regs_5000_to_507f);
+
+    ck_assert(reg(d, READ, 0x507f, p, sizeof(p)));
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, ppcnt), 1);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pplm), 0);
+    MLX5_SET(pcam_reg, p, access_reg_group, 1);
+    REG_FAILS(d, READ, 0x507f, p, sizeof(p), MLX5_SYND_PCAM_GROUP);
+    for (uint32_t g = 0; g < 4; g++) {
+        MLX5_SET(mcam_reg, m, access_reg_group, g);
+        ck_assert(reg(d, READ, 0x907f, m, sizeof(m)));
+        ck_assert_uint_eq(MLX5_GET(mcam_reg, m, access_reg_group), g);
+    }
+    MLX5_SET(mcam_reg, m, access_reg_group, 4);
+    REG_FAILS(d, READ, 0x907f, m, sizeof(m), MLX5_SYND_MCAM_GROUP);
+    t_free(d);
+}
+END_TEST
+
+T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
+       paos_and_link, ppcnt, pause_fcs_and_module, capability_masks)
