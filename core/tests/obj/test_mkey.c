@@ -487,6 +487,7 @@ int main(void)
     Suite *suite = suite_create("mkey");
     TCase *tc = tcase_create("mkey");
 
+    tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, create_refuses);
     tcase_add_test(tc, create_page_sizes);

@@ -307,6 +307,7 @@ int main(void)
     Suite *suite = suite_create("mkey-walk");
     TCase *tc = tcase_create("mkey-walk");
 
+    tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, klm_list);
     tcase_add_test(tc, klm_list_ends);

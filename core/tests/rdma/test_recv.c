@@ -320,6 +320,7 @@ int main(void)
     Suite *suite = suite_create("recv");
     TCase *tc = tcase_create("recv");
 
+    tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, own_ring);
     tcase_add_test(tc, own_ring_refuses);

@@ -494,6 +494,7 @@ int main(void)
     Suite *suite = suite_create("umr");
     TCase *tc = tcase_create("umr");
 
+    tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, region_life);
     tcase_add_test(tc, region_in_pieces);

@@ -421,6 +421,7 @@ int main(void)
     Suite *suite = suite_create("wqe");
     TCase *tc = tcase_create("wqe");
 
+    tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, every_opcode_and_type);
     tcase_add_test(tc, cut_at_every_length);
