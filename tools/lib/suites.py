@@ -55,6 +55,8 @@ Context = namedtuple("Context", "emulator guest verbose")
 MESON_SUITES = [
     ("unit", "unit tests of core, with address and undefined-behaviour "
      "sanitizers", True, "asan", "unit"),
+    ("layout", "the tables of core against the kernel headers of bookworm, "
+     "trixie and sid", True, "asan", "layout"),
     ("layers", "no folder of core includes upwards", True, "asan", "lint"),
     ("tools", "what the launcher and the guest's builder are made of", True,
      "asan", "tools"),
