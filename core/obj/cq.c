@@ -17,13 +17,9 @@
  *
  * Left out: compressed entries, moderation (stored; events come at once).
  */
+#include "fw/fw.h"
 #include "obj/cq.h"
 #include "obj/cq_internal.h"
-#if __has_include("fw/fw.h")
-#include "fw/fw.h"
-#else
-#define mlx5_fw_timer mlx5_clock_ns
-#endif
 
 static uint32_t cq_entries(const Mlx5Cq *cq)
 {

@@ -11,11 +11,9 @@
  *
  * Left out: event collapsing (eqc.ec), page-fault and DC events.
  */
+#include "fw/fw.h"
 #include "obj/eq.h"
 #include "obj/limits.h"
-#if __has_include("fw/fw.h")
-#include "fw/fw.h"
-#endif
 
 #define EQE_BYTES 64
 #define CI_MASK 0xffffffu
@@ -41,9 +39,7 @@ static void report_overrun(Mlx5Eq *eq)
 {
     mlx5_guest_error(eq->o.func, "EQ %u overran at %u entries", eq->o.id,
                      1u << eq->log_eq_size);
-#if __has_include("fw/fw.h")
     mlx5_fw_health_report(eq->o.func, MLX5_HEALTH_SYNDR_EQ_OVERRUN);
-#endif
 }
 
 /* Payload first, then the byte with the owner bit. */

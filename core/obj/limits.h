@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Limits of objects that are not properties of the function. Firmware
- * advertises these numbers (capabilities), obj/ enforces them: one source.
+ * advertises these numbers (fw/caps_table.def, which cannot include this);
+ * test_limits holds the two together.
  */
 #ifndef MLX5_OBJ_LIMITS_H
 #define MLX5_OBJ_LIMITS_H

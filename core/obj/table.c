@@ -342,11 +342,3 @@ void mlx5_obj_destroy_cmd(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5ObjType type,
     }
     mlx5_obj_delete(obj);
 }
-
-/* Until the command interface is there (fw/), so that obj/ links and tests. */
-__attribute__((weak)) void mlx5_cmd_fail(Mlx5Cmd *cmd, Mlx5Status status,
-                                         uint32_t syndrome)
-{
-    cmd->status = status;
-    cmd->syndrome = syndrome;
-}

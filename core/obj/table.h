@@ -61,15 +61,15 @@ typedef struct Mlx5ObjTypeInfo {
  */
 void mlx5_eq_release(void *obj);
 void mlx5_cq_release(void *obj);
-void mlx5_srq_release(void *obj) __attribute__((weak));
-void mlx5_qp_release(void *obj) __attribute__((weak));
-void mlx5_mkey_release(void *obj) __attribute__((weak));
-void mlx5_tis_release(void *obj) __attribute__((weak));
-void mlx5_tir_release(void *obj) __attribute__((weak));
-void mlx5_rqt_release(void *obj) __attribute__((weak));
-void mlx5_sq_release(void *obj) __attribute__((weak));
-void mlx5_rq_release(void *obj) __attribute__((weak));
-void mlx5_flow_table_release(void *obj) __attribute__((weak));
+void mlx5_srq_release(void *obj);
+void mlx5_qp_release(void *obj);
+void mlx5_mkey_release(void *obj);
+void mlx5_tis_release(void *obj);
+void mlx5_tir_release(void *obj);
+void mlx5_rqt_release(void *obj);
+void mlx5_sq_release(void *obj);
+void mlx5_rq_release(void *obj);
+void mlx5_flow_table_release(void *obj);
 
 Mlx5ObjTables *mlx5_obj_tables_new(void);
 /** Free every object, dependants first. Used by reset and teardown. */

@@ -46,8 +46,10 @@ static inline void t_ok(FakeHost *h, TestCmd *t, TestHandler *handler,
                         uint32_t in_len)
 {
     t_run(h, t, handler, in_len, 0);
-    ck_assert_msg(t->c.status == MLX5_CMD_STAT_OK,
-                  "status 0x%x syndrome 0x%x", t->c.status, t->c.syndrome);
+    /* Not ck_assert: it notes every call, and some tests make 65,535. */
+    if (t->c.status != MLX5_CMD_STAT_OK) {
+        ck_abort_msg("status 0x%x syndrome 0x%x", t->c.status, t->c.syndrome);
+    }
 }
 
 static inline void t_refused(FakeHost *h, TestCmd *t, TestHandler *handler,
@@ -71,10 +73,16 @@ static inline void t_refused(FakeHost *h, TestCmd *t, TestHandler *handler,
 
 static inline uint32_t t_alloc(FakeHost *h, TestHandler *handler)
 {
-    TestCmd t = { 0 };
+    uint8_t in[16] = { 0 }, out[16] = { 0 };
+    Mlx5Cmd c = { .in = in, .in_len = 16, .out = out, .out_len = 16 };
 
-    t_ok(h, &t, handler, 16);
-    return mlx5_prm_get(t.out, 0x48, 24);
+    mlx5_func_lock(h->func);
+    handler(h->func, &c);
+    mlx5_func_unlock(h->func);
+    if (c.status != MLX5_CMD_STAT_OK) {
+        ck_abort_msg("status 0x%x syndrome 0x%x", c.status, c.syndrome);
+    }
+    return mlx5_prm_get(out, 0x48, 24);
 }
 
 /** Where a test keeps queue number @n: 1 MiB apart. */

@@ -153,6 +153,7 @@ int main(void)
     Suite *suite = suite_create("ring");
     TCase *tc = tcase_create("ring");
 
+    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, bytes_land_where_they_should);
     tcase_add_test(tc, outside_is_refused);
     tcase_add_test(tc, page_lists);

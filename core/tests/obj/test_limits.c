@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the capabilities advertise is what obj/ enforces.
+ */
+#include "fw/fw.h"
+#include "obj/limits.h"
+#include "tests/obj/obj_helper.h"
+
+START_TEST(capabilities_agree)
+{
+    FakeHost *h = fake_host_new(NULL);
+
+#define SAME(field, limit) \
+    ck_assert_uint_eq(MLX5_FW_CAP_GEN(h->func, field), limit)
+    SAME(log_max_pd, MLX5_LOG_MAX_PD);
+    SAME(log_max_transport_domain, MLX5_LOG_MAX_TRANSPORT_DOMAIN);
+    SAME(log_max_xrcd, MLX5_LOG_MAX_XRCD);
+    SAME(log_max_eq, MLX5_LOG_MAX_EQ);
+    SAME(log_max_eq_sz, MLX5_LOG_MAX_EQ_SZ);
+    SAME(log_max_srq, MLX5_LOG_MAX_SRQ);
+    SAME(log_max_rmp, MLX5_LOG_MAX_SRQ);
+    SAME(log_max_srq_sz, MLX5_LOG_MAX_SRQ_SZ);
+    SAME(log_max_qp_sz, MLX5_LOG_MAX_QP_SZ);
+    SAME(max_qp_cnt, MLX5_MAX_QP_CNT);
+    SAME(log_max_tis, MLX5_LOG_MAX_TIS);
+    SAME(log_max_tir, MLX5_LOG_MAX_TIR);
+    SAME(log_max_rqt, MLX5_LOG_MAX_RQT);
+    SAME(log_max_sq, MLX5_LOG_MAX_SQ);
+    SAME(log_max_rq, MLX5_LOG_MAX_RQ);
+    SAME(log_max_ra_req_qp, MLX5_LOG_MAX_RA_QP);
+    SAME(log_max_ra_res_qp, MLX5_LOG_MAX_RA_QP);
+    SAME(log_max_msg, MLX5_LOG_MAX_MSG);
+    SAME(max_wqe_sz_sq, MLX5_MAX_WQE_SZ_SQ);
+    SAME(max_wqe_sz_rq, MLX5_MAX_WQE_SZ_RQ);
+    /* 0 is the code for 128 entries. */
+    SAME(pkey_table_size, 0);
+    ck_assert_uint_eq(MLX5_PKEY_TABLE_SIZE, 128);
+    /* What commands refuse for want of the capability. */
+    SAME(log_max_uctx, 0);
+    SAME(cqe_compression, 0);
+    SAME(wq_signature, 0);
+    SAME(dct, 0);
+#undef SAME
+    fake_host_free(h);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("limits");
+    TCase *tc = tcase_create("limits");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, capabilities_agree);
+    suite_add_tcase(suite, tc);
+    return t_main(suite);
+}
