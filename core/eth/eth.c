@@ -10,9 +10,6 @@
 #include "obj/eth_engine.h"
 #include "rdma/rdma.h"
 
-/* Weak until the queue-pair engines land; they decode SQ doorbells. */
-#pragma weak mlx5_rdma_set_sq_doorbell
-
 static const Mlx5EthEngineOps engine_ops = {
     .sq_created = mlx5_eth_sq_created,
     .sq_state = mlx5_eth_sq_state,
@@ -24,9 +21,7 @@ void mlx5_eth_new(Mlx5Func *func)
 {
     func->eth = g_new0(Mlx5Eth, 1);
     func->eth_engine = &engine_ops;
-    if (mlx5_rdma_set_sq_doorbell) {
-        mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
-    }
+    mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
 }
 
 /* Queues are objects and gone already; nothing else has state. */

@@ -12,7 +12,7 @@ enum {
     MLX5_LOG_MAX_STRIDE_SZ_RQ = 9,
     MLX5_LOG_STRIDE_SZ_SQ = 6,       /* the basic block, no other */
     MLX5_LOG_MAX_RQT_SIZE = 11,
-    MLX5_LOG_MAX_FT_SIZE = 16,
+    MLX5_LOG_MAX_FT_SIZE = 22,
     /* 6.12 puts its anchor table at level 66, past what it demands of the cap */
     MLX5_MAX_FT_LEVEL = 128,
     MLX5_MAX_FTE_DESTINATIONS = 64,

@@ -208,19 +208,18 @@ static inline void net_post(Net *n, NetQueue *q, const uint8_t *wqe,
     fake_mem_set_be32(n->h, q->dbr + 4, q->pi);
 }
 
-static inline void net_bf_write(Net *n, NetQueue *q, uint32_t offset,
-                                uint64_t value)
+/* A quadword of the UAR's first BlueFlame register. */
+static inline void net_bf_write(Net *n, uint32_t offset, uint64_t value)
 {
-    mlx5_func_lock(n->func);
-    mlx5_eth_sq_doorbell(n->func, n->d->uar, q->number, offset, value, 8);
-    mlx5_work_run_inline(n->func);
-    mlx5_func_unlock(n->func);
+    mlx5_func_bar_write(n->func, n->d->uar * 4096ul + 0x800 + offset, value,
+                        8);
     fake_host_work(n->h);
 }
 
 static inline void net_ring(Net *n, NetQueue *q)
 {
-    net_bf_write(n, q, 0, (uint64_t)(uint16_t)(q->pi - 1) << 40);
+    net_bf_write(n, 0, (uint64_t)(uint16_t)(q->pi - 1) << 40 |
+                 (uint64_t)q->number << 8 | 1);
 }
 
 static inline void net_ctrl(NetQueue *q, uint8_t *wqe, uint8_t opcode,

@@ -253,13 +253,13 @@ START_TEST(blueflame_nop)
         net_ctrl(&n.sq, wqe, OP_NOP, 1, 0);
         q0 = mlx5_prm_get(wqe, 0, 64);
         net_post(&n, &n.sq, wqe, 16);
-        net_bf_write(&n, &n.sq, 0, q0);
+        net_bf_write(&n, 0, q0);
         expect_no_cqe();
-        net_bf_write(&n, &n.sq, 8, (uint64_t)0x08 << 32);
+        net_bf_write(&n, 8, (uint64_t)0x08 << 32);
         expect_cqe(i, 0);
         /* The rest of the copy, or the same quadword again, adds nothing. */
-        net_bf_write(&n, &n.sq, 8, (uint64_t)0x08 << 32);
-        net_bf_write(&n, &n.sq, 16, 0);
+        net_bf_write(&n, 8, (uint64_t)0x08 << 32);
+        net_bf_write(&n, 16, 0);
         expect_no_cqe();
     }
 }
@@ -272,8 +272,8 @@ START_TEST(blueflame_signalled)
 
     net_ctrl(&n.sq, wqe, OP_NOP, 1, 2);
     net_post(&n, &n.sq, wqe, 16);
-    net_bf_write(&n, &n.sq, 0, mlx5_prm_get(wqe, 0, 64));
-    net_bf_write(&n, &n.sq, 8, (uint64_t)0x08 << 32);
+    net_bf_write(&n, 0, mlx5_prm_get(wqe, 0, 64));
+    net_bf_write(&n, 8, (uint64_t)0x08 << 32);
     expect_cqe(0, 0);
     expect_no_cqe();
 }
