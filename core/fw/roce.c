@@ -73,13 +73,15 @@ static uint32_t check_addr(const Mlx5RoceAddr *a)
     return 0;
 }
 
-static bool all_zero(const uint8_t *p, size_t len)
+/*
+ * An entry with neither GID nor MAC deletes. The driver leaves the version and
+ * the l3 type of the deleted entry in it (mlx5_ib: set_roce_addr).
+ */
+static bool deletes(const Mlx5RoceAddr *a)
 {
-    while (len && !*p) {
-        p++;
-        len--;
-    }
-    return len == 0;
+    static const uint8_t zero[16];
+
+    return !memcmp(a->gid, zero, 16) && !memcmp(a->mac, zero, 6);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_set_roce_address)
@@ -88,7 +90,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_roce_address)
                               roce_address_index);
     const uint8_t *in = MLX5_ADDR_OF(set_roce_address_in, cmd->in,
                                      roce_address);
-    Mlx5RoceAddr a = { 0 };
+    Mlx5RoceAddr a;
 
     if (!check_index(cmd, index,
                      MLX5_GET(set_roce_address_in, cmd->in, vhca_port_num),
@@ -99,12 +101,12 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_roce_address)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_OP_ERR, MLX5_SYND_ROCE_OFF);
         return;
     }
-    /* An entry of zeros deletes. */
-    if (!all_zero(in, MLX5_ST_SZ_BYTES(roce_addr_layout))) {
-        uint32_t bad;
+    a = parse(in);
+    if (deletes(&a)) {
+        memset(&a, 0, sizeof(a));
+    } else {
+        uint32_t bad = check_addr(&a);
 
-        a = parse(in);
-        bad = check_addr(&a);
         if (bad) {
             mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, bad);
             return;

@@ -99,14 +99,19 @@ class Witness:
                 words.append(f"{more} {name}")
         words += [f"{counts[k]} {name}" for k, name in NAMES.items()
                   if counts[k]]
-        return (", ".join(words) + "; it holds " + holdings(after))
+        return ", ".join(words) + changes(self.before, after)
 
 
-def holdings(state):
-    """Return in words which objects and pages a card holds."""
-    words = [f"{n} {kind}" for kind, n in state["objects"].items() if n]
-    words.append(f"{state['pages']} pages of the guest's memory")
-    return ", ".join(words)
+def changes(before, after):
+    """Return in words which objects came and went between two states."""
+    words = []
+    for kind, count in after["objects"].items():
+        more = count - before["objects"].get(kind, 0)
+        if more:
+            words.append(f"{more:+} {kind}")
+    if after["pages"] != before["pages"]:
+        words.append(f"{after['pages'] - before['pages']:+} pages")
+    return f"; objects: {', '.join(words)}" if words else ""
 
 
 def show(step, number, text):

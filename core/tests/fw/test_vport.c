@@ -315,7 +315,10 @@ START_TEST(roce_set_and_delete)
     MLX5_SET(query_roce_address_in, qin, roce_address_index, 7);
     FAKE_CMD_OK(d, QUERY_ROCE_ADDRESS, query_roce_address, qin, qout);
     ck_assert_mem_eq(qout + 16, in + 16, 32);
+    /* As the driver deletes: no GID, no MAC, but version and type stay. */
     memset(in + 16, 0, 32);
+    MLX5_SET(roce_addr_layout, in + 16, roce_version, MLX5_ROCE_VERSION_2);
+    MLX5_SET(roce_addr_layout, in + 16, roce_l3_type, 1);
     FAKE_CMD_OK(d, SET_ROCE_ADDRESS, set_roce_address, in, out);
     ck_assert_ptr_null(mlx5_roce_addr(f, 7));
     ck_assert_ptr_null(mlx5_roce_addr(f, 100000));
