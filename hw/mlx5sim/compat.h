@@ -12,6 +12,7 @@
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
 #include "qom/object.h"
+#include "migration/blocker.h"
 #include "net/net.h"
 #include "trace/control.h"
 
@@ -115,6 +116,32 @@ static inline bool mlx5sim_access_is_direct(MemoryRegion *mr, bool is_write)
 #else
 #define MLX5SIM_TRACE_NO_VCPU .vcpu_id = TRACE_VCPU_EVENT_NONE,
 #endif
+
+/* 8.2 owns the reason of a migration blocker. */
+static inline bool mlx5sim_migrate_add_blocker(Error **reason, Error **errp)
+{
+#if MLX5SIM_QEMU >= 802
+    return migrate_add_blocker(reason, errp) == 0;
+#else
+    if (migrate_add_blocker(*reason, errp) == 0) {
+        return true;
+    }
+    error_free(*reason);
+    *reason = NULL;
+    return false;
+#endif
+}
+
+static inline void mlx5sim_migrate_del_blocker(Error **reason)
+{
+#if MLX5SIM_QEMU >= 802
+    migrate_del_blocker(reason);
+#else
+    migrate_del_blocker(*reason);
+    error_free(*reason);
+    *reason = NULL;
+#endif
+}
 
 /* 10.2 lets a handler refuse to stop, for which ours has no use. */
 static inline VMChangeStateEntry *mlx5sim_add_vm_state_handler(

@@ -77,6 +77,7 @@ struct Mlx5simDevice {
     /* A vIOMMU translates our addresses. Written with the BQL. */
     bool behind_iommu;
     bool bus_master;
+    Error *migration_blocker;
 };
 
 /* host.c */

@@ -242,11 +242,27 @@ static bool mlx5sim_init_core(Mlx5simDevice *s, Error **errp)
     return true;
 }
 
+/*
+ * The core has no save and load yet, and a snapshot must not lose the card
+ * silently. A blocker, not an unmigratable VMState: that would also forbid to
+ * give a fresh card to a machine that is restored from before it had one.
+ */
+static bool mlx5sim_block_migration(Mlx5simDevice *s, Error **errp)
+{
+    error_setg(&s->migration_blocker,
+               "mlx5sim: the state of the card can't be saved");
+    return mlx5sim_migrate_add_blocker(&s->migration_blocker, errp);
+}
+
 static void mlx5sim_realize(PCIDevice *dev, Error **errp)
 {
     Mlx5simDevice *s = MLX5SIM(dev);
 
-    if (!mlx5sim_props_check(s, errp) || !mlx5sim_init_pci(s, errp)) {
+    if (!mlx5sim_props_check(s, errp) || !mlx5sim_block_migration(s, errp)) {
+        return;
+    }
+    if (!mlx5sim_init_pci(s, errp)) {
+        mlx5sim_migrate_del_blocker(&s->migration_blocker);
         return;
     }
     s->inflight = 0;
@@ -257,6 +273,7 @@ static void mlx5sim_realize(PCIDevice *dev, Error **errp)
         mlx5sim_engine_stop(s);
         qemu_cond_destroy(&s->idle);
         mlx5sim_fini_pci(dev);
+        mlx5sim_migrate_del_blocker(&s->migration_blocker);
         return;
     }
     mlx5sim_net_start(s);
@@ -280,6 +297,7 @@ static void mlx5sim_exit(PCIDevice *dev)
     s->card = NULL;
     qemu_cond_destroy(&s->idle);
     mlx5sim_fini_pci(dev);
+    mlx5sim_migrate_del_blocker(&s->migration_blocker);
 }
 
 static void mlx5sim_update_bus_master(Mlx5simDevice *s)

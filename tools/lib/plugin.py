@@ -17,15 +17,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-try:
-    from . import qemubin, qemuheaders
-    from .paths import REPO, cache
-    from .progress import step
-except ImportError:
-    import qemubin
-    import qemuheaders
-    from paths import REPO, cache
-    from progress import step
+import qemubin
+import qemuheaders
+from host import wanted_packages
+from paths import REPO, cache
+from progress import step
 
 SOURCES = ("meson.build", "meson_options.txt", "core", "hw/mlx5sim",
            "tools/lib/qemuheaders.py", "tools/lib/plugin.py")
@@ -91,7 +87,7 @@ def configure(build, qemu):
                "qemu_version": int(major) * 100 + int(minor),
                "qemu_build_id": qemu.build_id}
     verb = ["--wipe"] if (build / "meson-private").is_dir() else []
-    run(["meson", "setup", *verb, build, REPO, "-Dbuildtype=release",
+    run(["meson", "setup", *verb, build, REPO, "-Doptimization=2",
          "-Ddebug=true",
          *(f"-D{k}={v}" for k, v in options.items()),
          *shlex.split(os.environ.get("MLX5SIM_MESON_ARGS", ""))])
@@ -103,17 +99,7 @@ def check_tools():
                if not shutil.which(t)]
     if missing:
         raise BuildError(f"{', '.join(missing)}: not found; as root: apt-get "
-                         f"install " + " ".join(packages("plugin")))
-
-
-def packages(group):
-    """Return the packages of @group in tools/packages.txt."""
-    names = []
-    for line in (REPO / "tools/packages.txt").read_text().splitlines():
-        words, _, comment = line.partition("#")
-        if words.strip() and comment.strip().startswith(f"{group}:"):
-            names.append(words.strip())
-    return names
+                         f"install " + " ".join(wanted_packages()))
 
 
 def build_for(qemu, build):

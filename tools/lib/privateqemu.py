@@ -12,14 +12,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-try:
-    from .paths import cache
-    from .privateapt import AptError, Suite
-    from .progress import step
-except ImportError:
-    from paths import cache
-    from privateapt import AptError, Suite
-    from progress import step
+from paths import cache
+from privateapt import AptError, Suite
+from progress import step
 
 # What is unpacked whatever the system has. All modules there are: for one that
 # is not beside it QEMU takes the system's, which is of another build, and dies.

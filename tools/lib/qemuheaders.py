@@ -15,14 +15,9 @@ import sys
 import tarfile
 from pathlib import Path
 
-try:
-    from .paths import cache
-    from .privateapt import AptError, Suite
-    from .progress import step
-except ImportError:
-    from paths import cache
-    from privateapt import AptError, Suite
-    from progress import step
+from paths import cache
+from privateapt import AptError, Suite
+from progress import step
 
 # Raise when the form of the header directory changes.
 FORM = 1

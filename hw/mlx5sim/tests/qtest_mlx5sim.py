@@ -589,6 +589,17 @@ def test_help_covers_core():
         assert name in lines, f"{field} has no property"
 
 
+def test_no_snapshot():
+    """the machine can't be saved with a card in it, and says so"""
+    with Qemu(PROGRAM, *DEVICE) as qemu:
+        try:
+            qemu.qmp("migrate", uri="exec:cat >/dev/null")
+        except QmpError as err:
+            assert "mlx5sim" in str(err), err
+        else:
+            raise AssertionError("the card's state was lost silently")
+
+
 def test_state():
     """the property state is an object"""
     with Qemu(PROGRAM, *DEVICE) as qemu:
@@ -696,7 +707,7 @@ def test_clean_children():
                 other.unlink()
                 subprocess.run(["cc", "-shared", "-fPIC", "-x", "c",
                                 "/dev/null", "-o", other], check=True)
-            with Qemu(QEMU, *DEVICE, env=preload(
+            with Qemu(QEMU, env=preload(
                     str(plugin.ensure(Path(QEMU))) + extra)) as qemu:
                 out = qemu.root / "env"
                 qemu.qmp("migrate", uri=f"exec:cat >/dev/null; env >{out}.t; "
