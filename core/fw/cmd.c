@@ -57,12 +57,6 @@ static const char *status_name(Mlx5Status status)
     return "?";
 }
 
-void mlx5_cmd_fail(Mlx5Cmd *cmd, Mlx5Status status, uint32_t syndrome)
-{
-    cmd->status = status;
-    cmd->syndrome = syndrome;
-}
-
 static int compare_opcode(const void *key, const void *row)
 {
     return *(const uint16_t *)key - ((const CmdInfo *)row)->opcode;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Syndromes by number; see syndrome.h.
+ * Refusing a command, and syndromes by number; see syndrome.h. A file of its
+ * own, so that tests can count what they provoked (they wrap the symbol).
  */
-#include "fw/syndrome.h"
-
-#include <stddef.h>
+#include "fw/cmd.h"
 
 static const struct {
     uint32_t number;
@@ -23,4 +22,10 @@ const char *mlx5_syndrome_text(uint32_t syndrome)
         }
     }
     return "unknown";
+}
+
+void mlx5_cmd_fail(Mlx5Cmd *cmd, Mlx5Status status, uint32_t syndrome)
+{
+    cmd->status = status;
+    cmd->syndrome = syndrome;
 }
