@@ -62,7 +62,8 @@ static bool event_case(struct check *c, struct rig_pair *pair, int arm,
     if (arm >= 0 && ibv_req_notify_cq(pair->b.cq, arm)) {
         return check_fail(c, "ibv_req_notify_cq");
     }
-    if (send_one(c, pair, 0, flags)) {
+    if (send_one(c, pair, 0, flags | IBV_SEND_SIGNALED) ||
+        drain(pair->a.cq, 1) != 1) {
         return check_fail(c, "post");
     }
     came = event_within(ch, expect ? 5000 : 200);
