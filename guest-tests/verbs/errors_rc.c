@@ -147,9 +147,10 @@ static bool post_all(struct bench *b, struct rig_pair *pair,
 {
     for (unsigned i = 0; i < RECEIVES; i++) {
         bool first = !i;
+        uint32_t len = first && k->recv_len ? k->recv_len : 64;
 
-        if (!err_recv(b, &pair->b, 100 + i,
-                      first && k->recv_len ? k->recv_len : 64, first ? k->recv_key : KEY_GOOD)) {
+        if (!err_recv(b, &pair->b, 100 + i, len,
+                      first ? k->recv_key : KEY_GOOD)) {
             return false;
         }
     }
