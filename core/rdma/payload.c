@@ -20,20 +20,18 @@ static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
     return true;
 }
 
-bool mlx5_payload_resolve(Mlx5Qp *qp, const Mlx5WqeData *data, uint32_t num,
-                          uint64_t off, uint64_t len, uint32_t access,
-                          GArray *ranges)
+bool mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                          const Mlx5WqeData *data, uint32_t num, uint64_t off,
+                          uint64_t len, uint32_t access, GArray *ranges)
 {
-    Mlx5MkeyUser user = mlx5_engine_user(qp);
     uint64_t at = 0, skip, n, found = 0;
 
     for (uint32_t i = 0; i < num && found < len; at += data[i++].len) {
         if (!overlap(&data[i], at, off, len, &skip, &n)) {
             continue;
         }
-        if (mlx5_mkey_resolve(qp->o.func, &user, data[i].lkey,
-                              data[i].addr + skip, n, access,
-                              ranges) != MLX5_MKEY_OK) {
+        if (mlx5_mkey_resolve(func, user, data[i].lkey, data[i].addr + skip,
+                              n, access, ranges) != MLX5_MKEY_OK) {
             return false;
         }
         found += n;
@@ -123,6 +121,7 @@ bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
                          uint64_t len, Mlx5Pkt *pkt)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    Mlx5MkeyUser user = mlx5_engine_user(qp);
 
     pkt->src = qp->o.func;
     pkt->len = len;
@@ -132,8 +131,9 @@ bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
         return gather_flat(qp, wqe, off, len, pkt);
     }
     g_array_set_size(rdma->remote, 0);
-    if (!mlx5_payload_resolve(qp, wqe->data, wqe->num_data, off, len,
-                              MLX5_ACCESS_LOCAL_READ, rdma->remote)) {
+    if (!mlx5_payload_resolve(qp->o.func, &user, wqe->data, wqe->num_data,
+                              off, len, MLX5_ACCESS_LOCAL_READ,
+                              rdma->remote)) {
         return false;
     }
     pkt->ranges = (const Mlx5Range *)rdma->remote->data;
@@ -141,12 +141,12 @@ bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
     return true;
 }
 
-static Mlx5Payload copy_to_local(Mlx5Qp *qp, const Mlx5Pkt *pkt)
+static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt)
 {
-    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    Mlx5Rdma *rdma = func->rdma;
 
     rdma->moved += pkt->len;
-    if (!mlx5_pkt_copy(pkt, 0, qp->o.func,
+    if (!mlx5_pkt_copy(pkt, 0, func,
                        (const Mlx5Range *)rdma->local->data, rdma->local->len,
                        pkt->len)) {
         return MLX5_PAYLOAD_MEMORY;
@@ -154,18 +154,18 @@ static Mlx5Payload copy_to_local(Mlx5Qp *qp, const Mlx5Pkt *pkt)
     return MLX5_PAYLOAD_OK;
 }
 
-Mlx5Payload mlx5_payload_scatter(Mlx5Qp *qp, const Mlx5WqeData *data,
-                                 uint32_t num, uint64_t off,
-                                 const Mlx5Pkt *pkt)
+Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 const Mlx5WqeData *data, uint32_t num,
+                                 uint64_t off, const Mlx5Pkt *pkt)
 {
-    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
+    GArray *local = func->rdma->local;
 
-    g_array_set_size(rdma->local, 0);
-    if (!mlx5_payload_resolve(qp, data, num, off, pkt->len,
-                              MLX5_ACCESS_LOCAL_WRITE, rdma->local)) {
+    g_array_set_size(local, 0);
+    if (!mlx5_payload_resolve(func, user, data, num, off, pkt->len,
+                              MLX5_ACCESS_LOCAL_WRITE, local)) {
         return MLX5_PAYLOAD_KEY;
     }
-    return copy_to_local(qp, pkt);
+    return copy_to_local(func, pkt);
 }
 
 Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
@@ -184,5 +184,5 @@ Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
                           rdma->local) != MLX5_MKEY_OK) {
         return MLX5_PAYLOAD_KEY;
     }
-    return copy_to_local(qp, pkt);
+    return copy_to_local(qp->o.func, pkt);
 }

@@ -172,9 +172,9 @@ void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
 /* payload.c */
 /** Append to @ranges where bytes [@off, @off + @len) of the pieces are. */
 /** Return: false if a key refuses or the pieces are shorter. */
-bool mlx5_payload_resolve(Mlx5Qp *qp, const Mlx5WqeData *data, uint32_t num,
-                          uint64_t off, uint64_t len, uint32_t access,
-                          GArray *ranges);
+bool mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                          const Mlx5WqeData *data, uint32_t num, uint64_t off,
+                          uint64_t len, uint32_t access, GArray *ranges);
 /** Do the keys of @wqe's pieces allow @access, over their whole length? */
 bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access);
 /** Point @pkt at bytes [@off, @off + @len) that @wqe gathers. */
@@ -185,10 +185,13 @@ typedef enum Mlx5Payload {
     MLX5_PAYLOAD_KEY,        /* a key refuses */
     MLX5_PAYLOAD_MEMORY,     /* memory is not there */
 } Mlx5Payload;
-/** Copy the payload of @pkt to byte @off and on of what @data scatters. */
-Mlx5Payload mlx5_payload_scatter(Mlx5Qp *qp, const Mlx5WqeData *data,
-                                 uint32_t num, uint64_t off,
-                                 const Mlx5Pkt *pkt);
+/**
+ * Copy the payload of @pkt to byte @off and on of what @data scatters, by the
+ * rights of @user.
+ */
+Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 const Mlx5WqeData *data, uint32_t num,
+                                 uint64_t off, const Mlx5Pkt *pkt);
 /** Copy the payload of @pkt to @va under @rkey of @qp's side. */
 Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
                                const Mlx5Pkt *pkt);
@@ -267,9 +270,13 @@ void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 typedef enum Mlx5RespRecv {
     MLX5_RESP_RECV_OK,
     MLX5_RESP_RECV_NONE,     /* nothing posted */
+    MLX5_RESP_RECV_INVALID,  /* XRC: no such queue in the domain */
     MLX5_RESP_RECV_BROKEN,   /* the queue itself is */
 } Mlx5RespRecv;
 Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Copy the payload of @pkt to byte @off and on of the receive in hand. */
+Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
+                              const Mlx5Pkt *pkt);
 /** Complete the receive in hand; which one it was is filled into @c. */
 void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c);
 

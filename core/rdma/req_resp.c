@@ -220,6 +220,15 @@ static void answered(Mlx5QpEngine *e, Mlx5SendReq *req, uint32_t npsn)
     }
 }
 
+static Mlx5Payload store(Mlx5QpEngine *e, const Mlx5SendReq *req,
+                         uint64_t off, const Mlx5Pkt *pkt)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+
+    return mlx5_payload_scatter(e->qp->o.func, &user, req->wqe.data,
+                                req->wqe.num_data, off, pkt);
+}
+
 static void bad_response(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
@@ -242,8 +251,7 @@ static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         pkt->len > w->length - off ||
         pkt->last != (off + pkt->len == w->length)) {
         bad_response(e, req);
-    } else if (mlx5_payload_scatter(e->qp, w->data, w->num_data, off, pkt) !=
-               MLX5_PAYLOAD_OK) {
+    } else if (store(e, req, off, pkt) != MLX5_PAYLOAD_OK) {
         mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
                       MLX5_VENDOR_SCATTER_KEY);
     } else {
@@ -263,8 +271,7 @@ static void atomic_ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     mlx5_atomic_store(e->qp, pkt->swap_add, bytes);
     if (!(req->wqe.op->flags & ATOMIC)) {
         bad_response(e, req);
-    } else if (mlx5_payload_scatter(e->qp, req->wqe.data, req->wqe.num_data,
-                                    0, &data) != MLX5_PAYLOAD_OK) {
+    } else if (store(e, req, 0, &data) != MLX5_PAYLOAD_OK) {
         mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
                       MLX5_VENDOR_SCATTER_KEY);
     } else {

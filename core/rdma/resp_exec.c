@@ -82,6 +82,9 @@ static bool need_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     case MLX5_RESP_RECV_NONE:
         not_ready(e, pkt);
         return false;
+    case MLX5_RESP_RECV_INVALID:
+        invalid(e, pkt);
+        return false;
     default:
         mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
@@ -170,8 +173,7 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                   MLX5_VENDOR_RECV_TOO_SHORT, MLX5_NAK_INVALID_REQ);
         return;
     }
-    result = mlx5_payload_scatter(e->qp, r->recv->data, r->recv->num_data,
-                                  r->off, pkt);
+    result = mlx5_resp_scatter(e, r->off, pkt);
     if (result != MLX5_PAYLOAD_OK) {
         fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
                   MLX5_VENDOR_RECV_KEY, MLX5_NAK_REMOTE_OP);

@@ -7,23 +7,23 @@
  */
 #include "rdma/rdma_internal.h"
 
-static Mlx5RecvResult fetch(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+/* XRC: the packet names the queue. */
+static Mlx5RespRecv fetch_xrc(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
+                              Mlx5RecvResult *result)
 {
-    Mlx5Srq *srq;
+    Mlx5Srq *srq = mlx5_obj_get(e->qp->o.func, MLX5_OBJ_SRQ, pkt->srqn);
 
-    if (pkt->svc != MLX5_SVC_XRC) {
-        return mlx5_recv_fetch(e->qp, e->resp.recv);
-    }
-    srq = mlx5_obj_get(e->qp->o.func, MLX5_OBJ_SRQ, pkt->srqn);
     if (!srq || srq->kind != MLX5_SRQ_XRC || srq->xrcd != e->qp->xrcd) {
-        return MLX5_RECV_BROKEN;
+        return MLX5_RESP_RECV_INVALID;
     }
-    return mlx5_recv_fetch_srq(srq, e->resp.recv);
+    *result = mlx5_recv_fetch_srq(srq, e->resp.recv);
+    return MLX5_RESP_RECV_OK;
 }
 
 Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
+    Mlx5RecvResult result;
 
     if (r->have_recv) {
         return MLX5_RESP_RECV_OK;
@@ -31,15 +31,31 @@ Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (!r->recv) {
         r->recv = g_new(Mlx5RecvWqe, 1);
     }
-    switch (fetch(e, pkt)) {
-    case MLX5_RECV_OK:
-        r->have_recv = true;
-        return MLX5_RESP_RECV_OK;
-    case MLX5_RECV_EMPTY:
-        return MLX5_RESP_RECV_NONE;
-    default:
-        return MLX5_RESP_RECV_BROKEN;
+    if (pkt->svc != MLX5_SVC_XRC) {
+        result = mlx5_recv_fetch(e->qp, r->recv);
+    } else if (fetch_xrc(e, pkt, &result) != MLX5_RESP_RECV_OK) {
+        return MLX5_RESP_RECV_INVALID;
     }
+    r->have_recv = result == MLX5_RECV_OK;
+    if (r->have_recv) {
+        return MLX5_RESP_RECV_OK;
+    }
+    return result == MLX5_RECV_EMPTY ? MLX5_RESP_RECV_NONE
+                                     : MLX5_RESP_RECV_BROKEN;
+}
+
+Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
+                              const Mlx5Pkt *pkt)
+{
+    const Mlx5RecvWqe *recv = e->resp.recv;
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+
+    if (recv->srq && recv->srq->pd) {
+        /* A shared queue's receives are in its own domain (IBA 10.2.9.2). */
+        user.pdn = recv->srq->pd->id;
+    }
+    return mlx5_payload_scatter(e->qp->o.func, &user, recv->data,
+                                recv->num_data, off, pkt);
 }
 
 void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c)

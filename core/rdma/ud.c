@@ -73,7 +73,6 @@ static uint8_t l3_type(const Mlx5PktAddr *addr)
 
 static Mlx5Payload scatter(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
-    Mlx5Responder *r = &e->resp;
     uint8_t header[GRH_BYTES] = { 0 };
     Mlx5Pkt grh = { .bytes = header, .len = sizeof(header) };
     Mlx5Payload result;
@@ -83,13 +82,11 @@ static Mlx5Payload scatter(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     } else {
         ipv6_header(pkt, header);
     }
-    result = mlx5_payload_scatter(e->qp, r->recv->data, r->recv->num_data, 0,
-                                  &grh);
+    result = mlx5_resp_scatter(e, 0, &grh);
     if (result != MLX5_PAYLOAD_OK || !pkt->len) {
         return result;
     }
-    return mlx5_payload_scatter(e->qp, r->recv->data, r->recv->num_data,
-                                GRH_BYTES, pkt);
+    return mlx5_resp_scatter(e, GRH_BYTES, pkt);
 }
 
 /* A receive that cannot take the datagram ends the queue pair (10.8.3.2). */
