@@ -13,8 +13,10 @@
 
 #define GRH_BYTES 40
 #define IPV4_BYTES 20
-/* BTH, DETH, ICRC, and UDP's header: for the lengths in network headers. */
+/* For the lengths in network headers: BTH, DETH and ICRC; immediate data;
+ * UDP's header. */
 #define TRANSPORT_BYTES (12 + 8 + 4)
+#define IMM_BYTES 4
 #define UDP_BYTES 8
 /* IBA 8.2: GRH next header; IANA: UDP. */
 #define NEXT_IBA 0x1b
@@ -28,13 +30,19 @@ static void put_be16(uint8_t *p, uint16_t v)
     p[1] = v;
 }
 
+/* From the BTH to the ICRC. */
+static uint16_t transport_bytes(const Mlx5Pkt *pkt)
+{
+    return TRANSPORT_BYTES + (pkt->has_imm ? IMM_BYTES : 0) + pkt->len;
+}
+
 static void ipv4_header(const Mlx5Pkt *pkt, uint8_t *h)
 {
     uint32_t sum = 0;
 
     h[0] = 0x45;
     h[1] = pkt->addr.tclass;
-    put_be16(h + 2, IPV4_BYTES + UDP_BYTES + TRANSPORT_BYTES + pkt->len);
+    put_be16(h + 2, IPV4_BYTES + UDP_BYTES + transport_bytes(pkt));
     h[6] = 0x40;                 /* don't fragment */
     h[8] = pkt->addr.hop_limit;
     h[9] = NEXT_UDP;
@@ -55,7 +63,7 @@ static void ipv6_header(const Mlx5Pkt *pkt, uint8_t *h)
                                (pkt->addr.flow_label & 0xfffff));
 
     memcpy(h, &w, 4);
-    put_be16(h + 4, TRANSPORT_BYTES + (v2 ? UDP_BYTES : 0) + pkt->len);
+    put_be16(h + 4, (v2 ? UDP_BYTES : 0) + transport_bytes(pkt));
     h[6] = v2 ? NEXT_UDP : NEXT_IBA;
     h[7] = pkt->addr.hop_limit;
     memcpy(h + 8, pkt->addr.sgid, 16);

@@ -383,20 +383,22 @@ static inline void r_connect(RTest *t, uint32_t psn)
     r_up(&t->b, t->a.qp->o.id, psn, psn);
 }
 
-/** The one GID, version 2 over IPv6. */
-static inline void r_roce(RTest *t)
+/** Entry @index of the RoCE address table. */
+static inline void r_gid_set(RTest *t, uint32_t index, const uint8_t gid[16],
+                             uint8_t version, uint8_t l3_type)
 {
     TestCmd c = { 0 };
     uint8_t *a = MLX5_ADDR_OF(set_roce_address_in, c.in, roce_address);
 
     MLX5_SET(set_roce_address_in, c.in, vhca_port_num, 1);
-    memcpy(a + MLX5_BYTE_OFF(roce_addr_layout, source_l3_address), r_gid, 16);
+    MLX5_SET(set_roce_address_in, c.in, roce_address_index, index);
+    memcpy(a + MLX5_BYTE_OFF(roce_addr_layout, source_l3_address), gid, 16);
     MLX5_SET(roce_addr_layout, a, source_mac_47_32, r_mac[0] << 8 | r_mac[1]);
     MLX5_SET(roce_addr_layout, a, source_mac_31_0,
              (uint32_t)r_mac[2] << 24 | r_mac[3] << 16 | r_mac[4] << 8 |
              r_mac[5]);
-    MLX5_SET(roce_addr_layout, a, roce_l3_type, MLX5_ROCE_L3_TYPE_IPV6);
-    MLX5_SET(roce_addr_layout, a, roce_version, MLX5_ROCE_VERSION_2);
+    MLX5_SET(roce_addr_layout, a, roce_l3_type, l3_type);
+    MLX5_SET(roce_addr_layout, a, roce_version, version);
     t_ok(t->h, &c, mlx5_cmd_set_roce_address,
          MLX5_ST_SZ_BYTES(set_roce_address_in));
 }
@@ -412,7 +414,7 @@ static inline RTest *r_new(Mlx5QpSt st)
     t->eq_ring = r_new_ring(t);
     t->eqn = t_eq(t->h, t->uar, 6, 1, t->eq_ring, UINT64_MAX);
     t->key = t_mkey_pa(t->h, t->pdn, T_ALL_ACCESS);
-    r_roce(t);
+    r_gid_set(t, 0, r_gid, MLX5_ROCE_VERSION_2, MLX5_ROCE_L3_TYPE_IPV6);
     r_qp(t, &t->a, st);
     r_qp(t, &t->b, st);
     return t;
