@@ -75,9 +75,28 @@ def every():
     """Return the list of Suites."""
     suites = [Suite(name, title, default, meson_runner(tree, inner))
               for name, title, default, tree, inner in MESON_SUITES]
+    suites.append(Suite("demo", "the demo of the README holds", True, demo))
     for path in sorted(SUITES.glob("*/suite.ini")):
         suites.append(guest_suite(path))
     return suites
+
+
+def demo(context):
+    """Run the demo as a user would. Return: a Result per step."""
+    done = subprocess.run([str(REPO / "tools/mlx5sim"), "demo", "--guest",
+                           context.guest], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL)
+    text = done.stdout + done.stderr
+    found = []
+    for step in re.split(r"(?m)^(?=\d+\. )", done.stdout)[1:]:
+        title = step.splitlines()[0]
+        held = re.search(r"(?m)^  held \(", step)
+        found.append(Result(title, PASS if held else FAIL,
+                            "" if held else step))
+    if done.returncode or not found:
+        found.append(Result("exit status", FAIL,
+                            f"{done.returncode}\n{text[-4000:]}"))
+    return found
 
 
 def meson_tree(name):
@@ -100,6 +119,8 @@ def meson_runner(tree_name, suite):
         log = tree / "meson-logs/testlog.junit.xml"
         log.unlink(missing_ok=True)
         done = subprocess.run(["meson", "test", "-C", str(tree), "--no-rebuild",
+                               # Sanitizers are slow on a busy machine.
+                               "--timeout-multiplier", "5",
                                "--suite", suite], capture_output=True,
                               text=True)
         if not log.exists():
