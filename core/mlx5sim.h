@@ -151,6 +151,15 @@ uint64_t mlx5_func_bar_read(Mlx5Func *func, uint64_t offset, unsigned size);
 void mlx5_func_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
                          unsigned size);
 
+/** Length of the vendor-specific capability, header included. */
+#define MLX5_VSC_BYTES 0x18
+/**
+ * Register at @offset (4 .. MLX5_VSC_BYTES - 4, a multiple of 4) of the
+ * vendor-specific capability in configuration space.
+ */
+uint32_t mlx5_func_vsc_read(Mlx5Func *func, unsigned offset);
+void mlx5_func_vsc_write(Mlx5Func *func, unsigned offset, uint32_t value);
+
 /** Function-level, bus or power-on reset: afterwards as freshly made. */
 void mlx5_func_reset(Mlx5Func *func);
 

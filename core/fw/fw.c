@@ -29,6 +29,7 @@ void mlx5_fw_reset(Mlx5Func *func)
     memset(fw->driver_version, 0, sizeof(fw->driver_version));
     memset(fw->sw_owner_id, 0, sizeof(fw->sw_owner_id));
     memset(fw->roce, 0, sizeof(fw->roce));
+    memset(&fw->vsc, 0, sizeof(fw->vsc));
     mlx5_caps_reset(func);
     mlx5_pages_forget(func);
     mlx5_vport_reset(func);

@@ -48,6 +48,17 @@ typedef struct Mlx5Port {
     uint32_t link_down_events;
 } Mlx5Port;
 
+#define MLX5_VSC_SEMAPHORES 64
+
+/** The gateway of the vendor-specific capability; see vsc.c. */
+typedef struct Mlx5Vsc {
+    uint32_t counter;        /* a new value at every read */
+    uint32_t owner;          /* counter value that took the gateway; 0 = free */
+    uint32_t addr, data;
+    uint16_t space;
+    uint32_t semaphore[MLX5_VSC_SEMAPHORES];
+} Mlx5Vsc;
+
 #define MLX5_CMDQ_LOG_SIZE 5
 #define MLX5_CMDQ_LOG_STRIDE 6
 #define MLX5_CMDQ_SLOTS (1u << MLX5_CMDQ_LOG_SIZE)
@@ -72,6 +83,7 @@ struct Mlx5Fw {
     Mlx5Pages pages;
     Mlx5Port port;
     Mlx5Vport vport;
+    Mlx5Vsc vsc;
     Mlx5RoceAddr roce[MLX5_ROCE_TABLE_SIZE];
 };
 

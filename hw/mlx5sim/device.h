@@ -78,6 +78,7 @@ struct Mlx5simDevice {
     bool behind_iommu;
     bool bus_master;
     Error *migration_blocker;
+    unsigned vsc_pos;       /* of the vendor capability, in config space */
 };
 
 /* host.c */

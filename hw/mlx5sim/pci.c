@@ -140,6 +140,27 @@ static bool mlx5sim_init_pm(PCIDevice *dev, Error **errp)
     return true;
 }
 
+/* The vendor's own capability: its registers are the core's. */
+static bool mlx5sim_init_vsc(Mlx5simDevice *s, Error **errp)
+{
+    PCIDevice *dev = PCI_DEVICE(s);
+    int pos = pci_add_capability(dev, PCI_CAP_ID_VNDR, 0, MLX5_VSC_BYTES, errp);
+
+    if (pos < 0) {
+        return false;
+    }
+    pci_set_byte(dev->config + pos + PCI_CAP_FLAGS, MLX5_VSC_BYTES);
+    s->vsc_pos = pos;
+    return true;
+}
+
+/* Is @addr a register of that capability, accessed as one? */
+static bool mlx5sim_in_vsc(Mlx5simDevice *s, uint32_t addr, int len)
+{
+    return s->vsc_pos && len == 4 && addr % 4 == 0 &&
+           addr >= s->vsc_pos + 4u && addr < s->vsc_pos + MLX5_VSC_BYTES;
+}
+
 /* State a link as fast as the part's. An integrated endpoint has none. */
 static void mlx5sim_init_link(PCIDevice *dev)
 {
@@ -220,7 +241,7 @@ static bool mlx5sim_init_pci(Mlx5simDevice *s, Error **errp)
     mlx5sim_init_identity(s);
     mlx5sim_init_bar(s);
     if (!mlx5sim_init_pm(dev, errp) || !mlx5sim_init_express(s, errp) ||
-        !mlx5sim_init_msix(s, errp)) {
+        !mlx5sim_init_vsc(s, errp) || !mlx5sim_init_msix(s, errp)) {
         mlx5sim_fini_pci(dev);
         return false;
     }
@@ -314,9 +335,24 @@ static void mlx5sim_update_bus_master(Mlx5simDevice *s)
     }
 }
 
+static uint32_t mlx5sim_config_read(PCIDevice *dev, uint32_t addr, int len)
+{
+    Mlx5simDevice *s = MLX5SIM(dev);
+
+    if (mlx5sim_in_vsc(s, addr, len)) {
+        return mlx5_func_vsc_read(s->func, addr - s->vsc_pos);
+    }
+    return pci_default_read_config(dev, addr, len);
+}
+
 static void mlx5sim_config_write(PCIDevice *dev, uint32_t addr, uint32_t value,
                                  int len)
 {
+    if (mlx5sim_in_vsc(MLX5SIM(dev), addr, len)) {
+        mlx5_func_vsc_write(MLX5SIM(dev)->func, addr - MLX5SIM(dev)->vsc_pos,
+                            value);
+        return;
+    }
     pci_default_write_config(dev, addr, value, len);
     pcie_cap_flr_write_config(dev, addr, value, len);
     mlx5sim_update_bus_master(MLX5SIM(dev));
@@ -365,6 +401,7 @@ static void mlx5sim_class_init(ObjectClass *klass, Mlx5simClassData *data)
 
     k->realize = mlx5sim_realize;
     k->exit = mlx5sim_exit;
+    k->config_read = mlx5sim_config_read;
     k->config_write = mlx5sim_config_write;
     k->vendor_id = MLX5_PCI_VENDOR_ID;
     k->device_id = mlx5_model_info(MLX5_MODEL_CX6DX)->pci_device_id;

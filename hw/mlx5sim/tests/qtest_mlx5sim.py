@@ -34,6 +34,7 @@ MODELS = {"cx5": 0x1017, "cx6dx": 0x101d, "cx7": 0x1021}
 DEVICE = ("-device", "mlx5sim,id=c0,addr=4")
 
 CAP_PM, CAP_EXPRESS, CAP_MSIX, CAP_VPD = 0x01, 0x10, 0x11, 0x03
+CAP_VENDOR = 0x09
 EXT_AER, EXT_SERIAL = 0x0001, 0x0003
 
 
@@ -94,10 +95,24 @@ def test_capabilities():
     with Qemu(PROGRAM, *DEVICE) as qemu:
         pci = Pci(qemu, 4)
         caps = pci.capabilities()
-        equal(sorted(caps), [CAP_PM, CAP_EXPRESS, CAP_MSIX], "capabilities")
+        equal(sorted(caps), sorted([CAP_PM, CAP_VENDOR, CAP_EXPRESS, CAP_MSIX]),
+              "capabilities")
         equal(pci.read(caps[CAP_EXPRESS] + 2, 2) & 0xf, 2, "version")
         flr = pci.read(caps[CAP_EXPRESS] + 4) >> 28 & 1
         equal(flr, 1, "function-level reset")
+
+
+def test_vendor_capability():
+    """the gateway of the vendor capability is taken with its counter"""
+    with Qemu(PROGRAM, *DEVICE) as qemu:
+        pci = Pci(qemu, 4)
+        cap = pci.capabilities()[CAP_VENDOR]
+        equal(pci.read(cap + 2, 1), 0x18, "length")
+        pci.write(cap + 0xc, 1)
+        equal(pci.read(cap + 0xc), 0, "not taken with any number")
+        counter = pci.read(cap + 0x8)
+        pci.write(cap + 0xc, counter)
+        equal(pci.read(cap + 0xc), counter, "taken")
 
 
 def test_link():
