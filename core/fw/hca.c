@@ -49,6 +49,14 @@ MLX5_CMD_HANDLER(mlx5_cmd_enable_hca)
     func->fw->hca = MLX5_HCA_ENABLED;
 }
 
+/* Objects, and what commands set up while the HCA ran. */
+static void stop(Mlx5Func *func)
+{
+    mlx5_func_stop(func);
+    mlx5_vport_reset(func);
+    memset(func->fw->roce, 0, sizeof(func->fw->roce));
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_disable_hca)
 {
     if (!own_function(cmd, MLX5_GET(disable_hca_in, cmd->in,
@@ -62,7 +70,8 @@ MLX5_CMD_HANDLER(mlx5_cmd_disable_hca)
                       MLX5_SYND_DISABLE_STATE);
         return;
     }
-    mlx5_func_stop(func);
+    stop(func);
+    mlx5_port_reset(func);
     mlx5_caps_reset(func);
     mlx5_pages_forget(func);
     func->fw->issi = 0;
@@ -127,9 +136,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_teardown_hca)
     }
     /* PREPARE_FAST only announces it; nic_interface 1 does it (init_seg.c). */
     if (profile != TEARDOWN_PREPARE_FAST) {
-        mlx5_func_stop(func);
-        mlx5_vport_reset(func);
-        memset(func->fw->roce, 0, sizeof(func->fw->roce));
+        stop(func);
         func->fw->hca = MLX5_HCA_ENABLED;
     }
     /* state 0: the force profile succeeded. */

@@ -6,6 +6,7 @@
 #include "tests/fw/fw_helper.h"
 
 #include "fw/roce.h"
+#include "fw/vport.h"
 #include "obj/table.h"
 
 #define SEG(d, off) \
@@ -256,6 +257,26 @@ START_TEST(reset_equals_fresh)
 }
 END_TEST
 
+/* DISABLE_HCA from the middle of everything leaves as little as a reset. */
+START_TEST(disable_while_running)
+{
+    FakeDriver *d = t_up();
+    Mlx5Func *f = d->host->func;
+    FAKE_BUFFERS(disable_hca);
+
+    make_a_mess(d);
+    d->events = false;
+    FAKE_CMD_OK(d, DISABLE_HCA, disable_hca, in, out);
+    ck_assert_int_eq(mlx5_fw_state(f), MLX5_HCA_OFF);
+    ck_assert_uint_eq(mlx5_fw_pages_held(f), 0);
+    ck_assert_uint_eq(mlx5_obj_count(f, MLX5_OBJ_EQ), 0);
+    ck_assert_ptr_null(mlx5_roce_addr(f, 0));
+    ck_assert_uint_eq(mlx5_vport(f)->mtu, 1500);
+    ck_assert(!mlx5_vport(f)->roce_en);
+    t_free(d);
+}
+END_TEST
+
 START_TEST(adapter)
 {
     FakeDriver *d = fresh();
@@ -374,6 +395,6 @@ START_TEST(models)
 END_TEST
 
 T_MAIN("hca", enable_and_disable, issi, init_order, teardown_graceful,
-       teardown_forced, fast_teardown, up_and_down_again,
-       reset_equals_fresh, adapter, driver_version, special_contexts,
+       teardown_forced, fast_teardown, up_and_down_again, reset_equals_fresh,
+       disable_while_running, adapter, driver_version, special_contexts,
        init_segment, health, models)
