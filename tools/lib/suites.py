@@ -20,7 +20,8 @@ A guest suite is a folder with a file suite.ini:
                              must hold no object and no page
 
 The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
-guest, where `run` starts as root and prints TAP. A file `expected` beside it is described in results.py.
+guest, where `run` starts as root and prints TAP. A file `expected` beside it
+is described in results.py.
 After each guest suite the kernel's log is read: a line of level warning or
 worse that guest-tests/kernel-log.expected doesn't explain fails the suite.
 """
