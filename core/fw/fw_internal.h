@@ -134,5 +134,7 @@ typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
 bool mlx5_reg_exists(uint32_t id);
 Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp,
     mlx5_reg_pfcc, mlx5_reg_pcmr, mlx5_reg_ppcnt, mlx5_reg_pcam;
+/* reg_component.c */
+Mlx5RegHandler mlx5_reg_mcqs, mlx5_reg_mcqi;
 
 #endif

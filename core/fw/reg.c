@@ -35,7 +35,7 @@ static void reg_node_desc(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     memcpy(acc->out, func->fw->port.node_desc, NODE_DESC_BYTES);
 }
 
-/* None of the management registers yet; groups 0 to 3 are known. */
+/* Of the management registers those of components; groups 0 to 3 are known. */
 static void reg_mcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     uint32_t group = MLX5_GET(mcam_reg, acc->in, access_reg_group);
@@ -46,6 +46,12 @@ static void reg_mcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         return;
     }
     MLX5_SET(mcam_reg, acc->out, access_reg_group, group);
+    if (group == 0) {
+        uint8_t *mask = MLX5_ADDR_OF(mcam_reg, acc->out, access_regs);
+
+        MLX5_SET(mcam_access_reg, mask, mcqs, 1);
+        MLX5_SET(mcam_access_reg, mask, mcqi, 1);
+    }
 }
 
 static const struct {
@@ -65,6 +71,8 @@ static const struct {
     { 0x507f, LAYOUT(pcam_reg), false, mlx5_reg_pcam },
     { 0x6001, NODE_DESC_BYTES, true, reg_node_desc },
     { 0x7004, LAYOUT(register_host_endianness), true, reg_host_endianness },
+    { 0x9060, LAYOUT(mcqs_reg), false, mlx5_reg_mcqs },
+    { 0x9061, LAYOUT(mcqi_reg) + LAYOUT(mcqi_version), false, mlx5_reg_mcqi },
     { 0x907f, LAYOUT(mcam_reg), false, reg_mcam },
 #undef LAYOUT
 };

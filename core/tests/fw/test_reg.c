@@ -280,5 +280,45 @@ START_TEST(capability_masks)
 }
 END_TEST
 
+START_TEST(components)
+{
+    FakeDriver *d = t_running();
+    uint8_t m[MLX5_ST_SZ_BYTES(mcam_reg)] = { 0 };
+    uint8_t s[MLX5_ST_SZ_BYTES(mcqs_reg)] = { 0 };
+    uint8_t v[MLX5_ST_SZ_BYTES(mcqi_reg) +
+              MLX5_ST_SZ_BYTES(mcqi_version)] = { 0 };
+    const uint8_t *mask = MLX5_ADDR_OF(mcam_reg, m, access_regs);
+    const uint8_t *version = v + MLX5_ST_SZ_BYTES(mcqi_reg);
+
+    ck_assert(reg(d, READ, 0x907f, m, sizeof(m)));
+    ck_assert_uint_eq(MLX5_GET(mcam_access_reg, mask, mcqs), 1);
+    ck_assert_uint_eq(MLX5_GET(mcam_access_reg, mask, mcqi), 1);
+    ck_assert_uint_eq(MLX5_GET(mcam_access_reg, mask, mcda), 0);
+    ck_assert(reg(d, READ, 0x9060, s, sizeof(s)));
+    ck_assert_uint_eq(MLX5_GET(mcqs_reg, s, identifier), 1);
+    ck_assert_uint_eq(MLX5_GET(mcqs_reg, s, last_index_flag), 1);
+    ck_assert_uint_eq(MLX5_GET(mcqs_reg, s, component_update_state), 0);
+    MLX5_SET(mcqs_reg, s, component_index, 1);
+    REG_FAILS(d, READ, 0x9060, s, sizeof(s), MLX5_SYND_MCQ_COMPONENT);
+    MLX5_SET(mcqi_reg, v, info_type, 1);
+    MLX5_SET(mcqi_reg, v, data_size, MLX5_ST_SZ_BYTES(mcqi_version));
+    ck_assert(reg(d, READ, 0x9061, v, sizeof(v)));
+    ck_assert_uint_eq(MLX5_GET(mcqi_version, version, version),
+                      22u << 24 | 43 << 16 | 2026);
+    ck_assert_str_eq((const char *)version + 32, "22.43.2026");
+    MLX5_SET(mcqi_reg, v, offset, 1);
+    REG_FAILS(d, READ, 0x9061, v, sizeof(v), MLX5_SYND_MCQI_RANGE);
+    MLX5_SET(mcqi_reg, v, offset, 0);
+    MLX5_SET(mcqi_reg, v, read_pending_component, 1);
+    REG_FAILS(d, READ, 0x9061, v, sizeof(v), MLX5_SYND_MCQI_PENDING);
+    MLX5_SET(mcqi_reg, v, info_type, 0);
+    REG_FAILS(d, READ, 0x9061, v, sizeof(v), MLX5_SYND_MCQI_INFO);
+    MLX5_SET(mcqi_reg, v, component_index, 7);
+    REG_FAILS(d, READ, 0x9061, v, sizeof(v), MLX5_SYND_MCQ_COMPONENT);
+    t_free(d);
+}
+END_TEST
+
 T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
-       paos_and_link, ppcnt, pause_fcs_and_module, capability_masks)
+       paos_and_link, ppcnt, pause_fcs_and_module, capability_masks,
+       components)
