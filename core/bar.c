@@ -28,7 +28,7 @@ uint64_t mlx5_func_bar_read(Mlx5Func *func, uint64_t offset, unsigned size)
     mlx5_func_lock(func);
     /* UAR pages read as zero (PRM: UAR, doorbell registers are write-only). */
     if (access_ok(func, offset, size) &&
-        offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES && mlx5_fw_bar_read) {
+        offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES) {
         value = mlx5_fw_bar_read(func, offset, size);
     }
     mlx5_func_unlock(func);
@@ -42,10 +42,8 @@ void mlx5_func_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
     if (!access_ok(func, offset, size)) {
         /* said so already */
     } else if (offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES) {
-        if (mlx5_fw_bar_write) {
-            mlx5_fw_bar_write(func, offset, value, size);
-        }
-    } else if (mlx5_uar_write) {
+        mlx5_fw_bar_write(func, offset, value, size);
+    } else {
         mlx5_uar_write(func, offset / MLX5_UAR_BYTES, offset % MLX5_UAR_BYTES,
                        value, size);
     }

@@ -18,7 +18,7 @@ static const struct {
     { mlx5_fw_new, mlx5_fw_reset, mlx5_fw_free },
     { mlx5_rdma_new, mlx5_rdma_reset, mlx5_rdma_free },
     { mlx5_eth_new, mlx5_eth_reset, mlx5_eth_free },
-    { mlx5_net_new, mlx5_net_reset, mlx5_net_free },
+    { mlx5_net_new, NULL, NULL }, /* keeps no state of its own */
 };
 
 Mlx5Card *mlx5_card_new(void)
@@ -95,13 +95,9 @@ Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
     mlx5_func_lock(func);
     g_ptr_array_add(card->funcs, func);
     func->vhca_id = card->funcs->len;
-    if (mlx5_obj_tables_new) {
-        func->obj = mlx5_obj_tables_new();
-    }
+    func->obj = mlx5_obj_tables_new();
     for (size_t i = 0; i < G_N_ELEMENTS(layers); i++) {
-        if (layers[i].make) {
-            layers[i].make(func);
-        }
+        layers[i].make(func);
     }
     mlx5_func_unlock(func);
     return func;
@@ -110,9 +106,7 @@ Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
 /* Objects go first: their engines' state hangs on the layers. */
 static void drop_state(Mlx5Func *func)
 {
-    if (mlx5_obj_tables_clear) {
-        mlx5_obj_tables_clear(func);
-    }
+    mlx5_obj_tables_clear(func);
     if (func->deferred.irqs) {
         g_array_set_size(func->deferred.irqs, 0);
     }
@@ -129,9 +123,7 @@ void mlx5_func_free(Mlx5Func *func)
             layers[i].free(func);
         }
     }
-    if (mlx5_obj_tables_free) {
-        mlx5_obj_tables_free(func);
-    }
+    mlx5_obj_tables_free(func);
     g_ptr_array_remove(card->funcs, func);
     g_ptr_array_unref(func->timers.heap);
     g_clear_pointer(&func->deferred.irqs, g_array_unref);
@@ -199,7 +191,7 @@ void mlx5_func_timer(Mlx5Func *func)
 bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
 {
     Mlx5Func *func;
-    bool taken = true;
+    bool taken;
 
     /* One function today; the internal switch will choose among several. */
     if (card->funcs->len == 0) {
@@ -207,9 +199,7 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
     }
     func = g_ptr_array_index(card->funcs, 0);
     mlx5_func_lock(func);
-    if (mlx5_eth_rx) {
-        taken = mlx5_eth_rx(func, iov, iovcnt);
-    }
+    taken = mlx5_eth_rx(func, iov, iovcnt);
     mlx5_work_run_inline(func);
     mlx5_func_unlock(func);
     return taken;
@@ -228,9 +218,7 @@ void mlx5_card_set_link(Mlx5Card *card, bool up)
     if (card->link_up != up) {
         card->link_up = up;
         for (guint i = 0; i < card->funcs->len; i++) {
-            if (mlx5_fw_link_changed) {
-                mlx5_fw_link_changed(g_ptr_array_index(card->funcs, i));
-            }
+            mlx5_fw_link_changed(g_ptr_array_index(card->funcs, i));
         }
     }
     mlx5_func_unlock(first);

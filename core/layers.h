@@ -10,45 +10,37 @@
 #include "obj/engine.h"
 #include "obj/table.h"
 
-#define MLX5_SOON __attribute__((weak))
-
 /* fw/ */
-void mlx5_fw_new(Mlx5Func *func) MLX5_SOON;
-void mlx5_fw_reset(Mlx5Func *func) MLX5_SOON;
-void mlx5_fw_free(Mlx5Func *func) MLX5_SOON;
+void mlx5_fw_new(Mlx5Func *func);
+void mlx5_fw_reset(Mlx5Func *func);
+void mlx5_fw_free(Mlx5Func *func);
 /** Access to the init segment, @offset below MLX5_UAR_FIRST * 4096. */
-uint64_t mlx5_fw_bar_read(Mlx5Func *func, uint64_t offset,
-                          unsigned size) MLX5_SOON;
+uint64_t mlx5_fw_bar_read(Mlx5Func *func, uint64_t offset, unsigned size);
 void mlx5_fw_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
-                       unsigned size) MLX5_SOON;
+                       unsigned size);
 /** card->link_up changed. */
-void mlx5_fw_link_changed(Mlx5Func *func) MLX5_SOON;
+void mlx5_fw_link_changed(Mlx5Func *func);
 
-/* obj/ */
-Mlx5ObjTables *mlx5_obj_tables_new(void) MLX5_SOON;
-void mlx5_obj_tables_clear(Mlx5Func *func) MLX5_SOON;
-void mlx5_obj_tables_free(Mlx5Func *func) MLX5_SOON;
+/* obj/ (and obj/table.h) */
 /** Write to UAR page @uar (BAR0 offset / 4096) at @offset inside the page. */
 void mlx5_uar_write(Mlx5Func *func, uint32_t uar, uint32_t offset,
-                    uint64_t value, unsigned size) MLX5_SOON;
+                    uint64_t value, unsigned size);
 
 /* rdma/ */
-extern const Mlx5EngineOps mlx5_rdma_engine MLX5_SOON;
-void mlx5_rdma_new(Mlx5Func *func) MLX5_SOON;
-void mlx5_rdma_reset(Mlx5Func *func) MLX5_SOON;
-void mlx5_rdma_free(Mlx5Func *func) MLX5_SOON;
+extern const Mlx5EngineOps mlx5_rdma_engine;
+void mlx5_rdma_new(Mlx5Func *func);
+void mlx5_rdma_reset(Mlx5Func *func);
+void mlx5_rdma_free(Mlx5Func *func);
 
 /* eth/ */
-void mlx5_eth_new(Mlx5Func *func) MLX5_SOON;
-void mlx5_eth_reset(Mlx5Func *func) MLX5_SOON;
-void mlx5_eth_free(Mlx5Func *func) MLX5_SOON;
+void mlx5_eth_new(Mlx5Func *func);
+void mlx5_eth_reset(Mlx5Func *func);
+void mlx5_eth_free(Mlx5Func *func);
 /** A frame from the wire. Return: false if it was dropped for want of room. */
-bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt) MLX5_SOON;
+bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt);
 
 /* net/ */
-void mlx5_net_new(Mlx5Func *func) MLX5_SOON;
-void mlx5_net_reset(Mlx5Func *func) MLX5_SOON;
-void mlx5_net_free(Mlx5Func *func) MLX5_SOON;
+void mlx5_net_new(Mlx5Func *func);
 
 /** UAR pages begin here: what is below belongs to the init segment. */
 #define MLX5_UAR_FIRST 8

@@ -64,7 +64,7 @@ enum {
 
 /* Every handler named in opcodes.def, whichever folder defines it. */
 #define MLX5_CMD(op, name, layout, handler, flags) \
-    MLX5_CMD_HANDLER(handler) __attribute__((weak));
+    MLX5_CMD_HANDLER(handler);
 #define MLX5_CMD_UNKNOWN(op, name)
 #include "fw/opcodes.def"
 #undef MLX5_CMD

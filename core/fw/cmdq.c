@@ -270,7 +270,7 @@ static void raise_event(Mlx5Func *func, uint32_t vector)
 {
     uint8_t data[28] = { 0 };
 
-    if (vector && mlx5_event_raise) {
+    if (vector) {
         MLX5_SET(eqe_cmd, data, vector, vector);
         mlx5_event_raise(func, MLX5_FW_EVENT_CMD, 0, data);
     }
@@ -354,8 +354,7 @@ static Slot *open_slot(Mlx5Func *func, unsigned number)
         mlx5_guest_error(func, "command doorbell for slot %u, not ours", number);
     } else {
         s->checksum = MLX5_FW_CAP_GEN(func, cmdif_checksum);
-        s->event = mlx5_event_wanted &&
-                   mlx5_event_wanted(func, MLX5_FW_EVENT_CMD);
+        s->event = mlx5_event_wanted(func, MLX5_FW_EVENT_CMD);
         return s;
     }
     slot_free(s);

@@ -11,9 +11,9 @@
 
 /* obj/eq.h */
 bool mlx5_event_raise(Mlx5Func *func, uint8_t type, uint8_t sub_type,
-                      const uint8_t data[28]) __attribute__((weak));
+                      const uint8_t data[28]);
 /** Return: is there an EQ whose mask has @type? */
-bool mlx5_event_wanted(Mlx5Func *func, uint8_t type) __attribute__((weak));
+bool mlx5_event_wanted(Mlx5Func *func, uint8_t type);
 
 /* card.c */
 /** Free every object and reset the layers below the firmware. */

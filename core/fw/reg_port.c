@@ -73,10 +73,8 @@ static void raise_port_change(Mlx5Func *func, bool up)
         func->fw->port.link_down_events++;
     }
     MLX5_SET(eqe_port_change, data, port_num, LOCAL_PORT);
-    if (mlx5_event_raise) {
-        mlx5_event_raise(func, MLX5_FW_EVENT_PORT_CHANGE,
-                         up ? PORT_CHANGE_ACTIVE : PORT_CHANGE_DOWN, data);
-    }
+    mlx5_event_raise(func, MLX5_FW_EVENT_PORT_CHANGE,
+                     up ? PORT_CHANGE_ACTIVE : PORT_CHANGE_DOWN, data);
 }
 
 void mlx5_fw_link_changed(Mlx5Func *func)

@@ -243,18 +243,11 @@ const Mlx5HostOps fake_host_ops = {
     .trace = host_trace,
 };
 
-void mlx5_func_props_default(Mlx5FuncProps *props) __attribute__((weak));
-
 static void default_props(Mlx5FuncProps *props)
 {
     static const uint8_t mac[6] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
 
-    *props = (Mlx5FuncProps){ .num_vectors = 8, .log_bar_size = 25,
-                              .log_max_qp = 17, .log_max_cq = 17,
-                              .log_max_mkey = 20, .log_max_cq_sz = 16 };
-    if (mlx5_func_props_default) {
-        mlx5_func_props_default(props);
-    }
+    mlx5_func_props_default(props);
     memcpy(props->mac, mac, 6);
 }
 
