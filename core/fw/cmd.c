@@ -188,6 +188,7 @@ void mlx5_cmd_execute(Mlx5Func *func, Mlx5Cmd *cmd, unsigned slot)
         func->fw->refused++;
     }
     func->fw->commands++;
+    mlx5_pages_balance(func);
     write_header(cmd);
     if (traced) {
         trace(func, info, cmd, slot, true);

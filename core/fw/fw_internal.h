@@ -32,6 +32,8 @@ typedef struct Mlx5Caps {
 typedef struct Mlx5Pages {
     GHashTable *index;       /* address / 4096 -> position + 1 */
     GArray *list;            /* uint64_t addresses */
+    bool asked;              /* an event is out that the driver owes an answer */
+    uint32_t refused_at;     /* pages needed when the driver had none; 0 = - */
 } Mlx5Pages;
 
 /** The physical port, as the access registers show it. */
@@ -112,6 +114,8 @@ void mlx5_caps_free(Mlx5Func *func);
 void mlx5_pages_new(Mlx5Func *func);
 void mlx5_pages_forget(Mlx5Func *func);
 void mlx5_pages_free(Mlx5Func *func);
+/** After a command: ask for pages, or offer some back, by an event. */
+void mlx5_pages_balance(Mlx5Func *func);
 /** Return: pages still missing before INIT_HCA may succeed. */
 uint32_t mlx5_pages_missing(Mlx5Func *func);
 

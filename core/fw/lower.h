@@ -15,6 +15,10 @@ bool mlx5_event_raise(Mlx5Func *func, uint8_t type, uint8_t sub_type,
 /** Return: is there an EQ whose mask has @type? */
 bool mlx5_event_wanted(Mlx5Func *func, uint8_t type);
 
+/* obj/table.h */
+/** Return: objects of all types together. */
+uint32_t mlx5_obj_total(Mlx5Func *func);
+
 /* card.c */
 /** Free every object and reset the layers below the firmware. */
 void mlx5_func_stop(Mlx5Func *func);

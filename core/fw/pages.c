@@ -4,7 +4,16 @@
  * driver: pagealloc.c).
  *
  * The model needs none: it asks for some because real firmware does, holds
- * their addresses, never touches them, and gives back exactly those.
+ * their addresses, never touches them, and gives back exactly those. While the
+ * HCA runs it asks for more as objects are made, and offers them back as they
+ * go, by events (type 0x0b):
+ *
+ *   a command makes or unmakes an object
+ *     needed = boot + init + objects / OBJECTS_A_PAGE
+ *     too few held, or too many --> event, and wait for the answer
+ *   MANAGE_PAGES give, take or "cannot give" is the answer
+ *
+ * A driver without memory is not asked again until the need has grown.
  */
 #include "fw/fw_internal.h"
 
@@ -23,6 +32,10 @@ enum {
 };
 
 #define PAGE_BYTES 4096u
+/* Contexts that share a page, as if each took 64 bytes. */
+#define OBJECTS_A_PAGE 64u
+/* Pages are asked for by this many; twice as many are kept in reserve. */
+#define CHUNK 16u
 /* 4 GiB: more than any command could make us ask for. */
 #define MAX_PAGES (1u << 20)
 
@@ -45,6 +58,8 @@ void mlx5_pages_forget(Mlx5Func *func)
 
     g_hash_table_remove_all(p->index);
     g_array_set_size(p->list, 0);
+    p->asked = false;
+    p->refused_at = 0;
 }
 
 void mlx5_pages_free(Mlx5Func *func)
@@ -70,6 +85,44 @@ static uint32_t missing_of(Mlx5Func *func, uint32_t wanted)
 uint32_t mlx5_pages_missing(Mlx5Func *func)
 {
     return missing_of(func, func->props.boot_pages + func->props.init_pages);
+}
+
+static uint32_t needed(Mlx5Func *func)
+{
+    return func->props.boot_pages + func->props.init_pages +
+           mlx5_obj_total(func) / OBJECTS_A_PAGE;
+}
+
+/* Return: pages to ask for, or, negative, to give back. */
+static int32_t balance(Mlx5Func *func)
+{
+    Mlx5Pages *p = &func->fw->pages;
+    uint32_t need = needed(func);
+    uint32_t held = p->list->len;
+
+    if (held < need) {
+        return need < p->refused_at + CHUNK && p->refused_at ? 0 :
+               (int32_t)(need - held + CHUNK);
+    }
+    return held - need > 3 * CHUNK ? -(int32_t)(held - need - CHUNK) : 0;
+}
+
+void mlx5_pages_balance(Mlx5Func *func)
+{
+    Mlx5Fw *fw = func->fw;
+    uint8_t data[28] = { 0 };
+    int32_t n;
+
+    if (fw->hca != MLX5_HCA_RUN || fw->pages.asked) {
+        return;
+    }
+    n = balance(func);
+    if (n == 0 || !mlx5_event_wanted(func, MLX5_FW_EVENT_PAGE_REQUEST)) {
+        return;
+    }
+    MLX5_SET(eqe_page_req, data, num_pages, (uint32_t)n);
+    fw->pages.asked = mlx5_event_raise(func, MLX5_FW_EVENT_PAGE_REQUEST, 0,
+                                       data);
 }
 
 /* Only the function itself: others do not exist yet. */
@@ -100,6 +153,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_query_pages)
         n = mlx5_pages_missing(func);
         break;
     case QUERY_REGULAR:
+        n = func->fw->hca == MLX5_HCA_RUN ? balance(func) : 0;
         break;
     default:
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
@@ -158,6 +212,7 @@ static void give(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t n)
         g_hash_table_insert(p->index, key_of(gpa),
                             GUINT_TO_POINTER(p->list->len));
     }
+    p->refused_at = 0;
 }
 
 /* Give back at most @n, the last ones got first. */
@@ -166,8 +221,7 @@ static void take(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t n)
     Mlx5Pages *p = &func->fw->pages;
     uint32_t room = cmd->out_len > 16 ? (cmd->out_len - 16) / 8 : 0;
     /* While the HCA runs it needs what it asked for. */
-    uint32_t keep = func->fw->hca == MLX5_HCA_RUN ?
-                    func->props.boot_pages + func->props.init_pages : 0;
+    uint32_t keep = func->fw->hca == MLX5_HCA_RUN ? needed(func) : 0;
     uint32_t spare = p->list->len > keep ? p->list->len - keep : 0;
 
     n = MIN(n, MIN(room, spare));
@@ -192,6 +246,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_manage_pages)
     }
     switch (cmd->op_mod) {
     case PAGES_CANT_GIVE:
+        func->fw->pages.refused_at = needed(func);
         break;
     case PAGES_GIVE:
         give(func, cmd, n);
@@ -202,5 +257,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_manage_pages)
     default:
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
                       MLX5_SYND_MANAGE_PAGES_OP_MOD);
+        return;
+    }
+    /* Whatever it is, it answers the event that is out. */
+    if (!cmd->status) {
+        func->fw->pages.asked = false;
     }
 }

@@ -294,6 +294,16 @@ uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type)
     return func->obj->space[type].count;
 }
 
+uint32_t mlx5_obj_total(Mlx5Func *func)
+{
+    uint32_t total = 0;
+
+    for (unsigned type = 0; type < MLX5_OBJ_TYPE_COUNT; type++) {
+        total += func->obj->space[type].count;
+    }
+    return total;
+}
+
 const char *mlx5_obj_type_name(Mlx5ObjType type)
 {
     return types[type].name;

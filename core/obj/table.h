@@ -86,6 +86,8 @@ void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id);
 /** The number is free again; the type's free() is called. refs must be 0. */
 void mlx5_obj_delete(void *obj);
 uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type);
+/** Objects of all types together. */
+uint32_t mlx5_obj_total(Mlx5Func *func);
 const char *mlx5_obj_type_name(Mlx5ObjType type);
 void mlx5_obj_foreach(Mlx5Func *func, Mlx5ObjType type,
                       void (*fn)(void *obj, void *opaque), void *opaque);

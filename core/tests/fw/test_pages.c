@@ -164,5 +164,103 @@ START_TEST(running_keeps_its_pages)
 }
 END_TEST
 
-T_MAIN("pages", counts, bad_pages, bad_requests, give_and_take,
+/* Next page request event; its count, or 0 if there is none. */
+static int32_t request(FakeDriver *d)
+{
+    uint8_t eqe[64];
+
+    if (!fake_driver_poll_eq(d, &d->pages_eq, eqe)) {
+        return 0;
+    }
+    ck_assert_uint_eq(MLX5_GET(eqe, eqe, event_type), 0x0b);
+    return (int32_t)MLX5_GET(eqe_page_req,
+                             eqe + MLX5_BYTE_OFF(eqe, event_data), num_pages);
+}
+
+static void answer_give(FakeDriver *d, uint32_t n)
+{
+    uint64_t base = fake_driver_alloc(d, (uint64_t)n * 4096);
+
+    for (uint32_t i = 0; i < n; i += 8) {
+        uint64_t pages[8];
+        uint32_t k = MIN(n - i, 8);
+
+        for (uint32_t j = 0; j < k; j++) {
+            pages[j] = base + (uint64_t)(i + j) * 4096;
+        }
+        ck_assert(give(d, pages, k, k));
+    }
+}
+
+static void dealloc_pd(FakeDriver *d, uint32_t pd)
+{
+    FAKE_BUFFERS(dealloc_pd);
+
+    MLX5_SET(dealloc_pd_in, in, pd, pd);
+    FAKE_CMD_OK(d, DEALLOC_PD, dealloc_pd, in, out);
+}
+
+#define MANY_PDS (64 * 80)
+
+START_TEST(grows_and_shrinks)
+{
+    FakeDriver *d = fake_driver_new(fake_host_new(NULL));
+    g_autofree uint32_t *pd = g_new(uint32_t, MANY_PDS);
+    g_autofree uint64_t *got = g_new(uint64_t, 1024);
+    uint32_t before, grown = 0, returned = 0;
+    int32_t n;
+
+    fake_driver_up(d);
+    before = mlx5_fw_pages_held(d->host->func);
+    for (unsigned i = 0; i < MANY_PDS; i++) {
+        pd[i] = fake_driver_alloc_pd_ok(d);
+        n = request(d);
+        ck_assert_int_ge(n, 0);
+        if (n) {
+            /* One request at a time: none until this one is answered. */
+            ck_assert_int_eq(request(d), 0);
+            answer_give(d, n);
+            grown += n;
+        }
+    }
+    ck_assert_uint_ge(grown, MANY_PDS / 64);
+    ck_assert_uint_eq(mlx5_fw_pages_held(d->host->func), before + grown);
+    for (unsigned i = 0; i < MANY_PDS; i++) {
+        dealloc_pd(d, pd[i]);
+        n = request(d);
+        ck_assert_int_le(n, 0);
+        if (n) {
+            ck_assert_uint_eq(take(d, -n, -n, got), (uint32_t)-n);
+            returned += -n;
+        }
+    }
+    ck_assert_uint_gt(returned, 0);
+    ck_assert_uint_le(returned, grown);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(driver_without_memory)
+{
+    FakeDriver *d = fake_driver_new(fake_host_new(NULL));
+    uint8_t in[16] = { 0 }, out[16];
+    unsigned asked = 0;
+
+    fake_driver_up(d);
+    for (unsigned i = 0; i < 64 * 40; i++) {
+        fake_driver_alloc_pd_ok(d);
+        if (request(d)) {
+            asked++;
+            MLX5_SET(manage_pages_in, in, op_mod, 0);
+            FAKE_CMD_OK(d, MANAGE_PAGES, manage_pages, in, out);
+        }
+    }
+    /* Asked again only when the need had grown by a good deal. */
+    ck_assert_uint_ge(asked, 2);
+    ck_assert_uint_le(asked, 4);
+    t_free(d);
+}
+END_TEST
+
+T_MAIN("pages", grows_and_shrinks, driver_without_memory, counts, bad_pages, bad_requests, give_and_take,
        running_keeps_its_pages)
