@@ -25,7 +25,7 @@ Mlx5Card *mlx5_card_new(void)
 {
     Mlx5Card *card = g_new0(Mlx5Card, 1);
 
-    g_mutex_init(&card->lock);
+    pthread_mutex_init(&card->lock, NULL);
     card->funcs = g_ptr_array_new();
     card->link_up = true;
     return card;
@@ -36,7 +36,7 @@ void mlx5_card_free(Mlx5Card *card)
     /* The host frees functions first; that is not the guest's to decide. */
     g_assert(card->funcs->len == 0);
     g_ptr_array_unref(card->funcs);
-    g_mutex_clear(&card->lock);
+    pthread_mutex_destroy(&card->lock);
     g_free(card);
 }
 
@@ -76,6 +76,22 @@ static bool check_props(const Mlx5FuncProps *p, GError **errp)
            in_range("log_max_cq_sz", p->log_max_cq_sz, 10, 22, errp);
 }
 
+/* The smallest id that no function of the card has. */
+static uint16_t free_vhca_id(const Mlx5Card *card)
+{
+    uint16_t id = 1;
+
+    for (guint i = 0; i < card->funcs->len; i++) {
+        const Mlx5Func *func = g_ptr_array_index(card->funcs, i);
+
+        if (func->vhca_id == id) {
+            id++;
+            i = -1; /* from the start: they are in no order */
+        }
+    }
+    return id;
+}
+
 Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
                         const Mlx5HostOps *ops, void *host, GError **errp)
 {
@@ -93,8 +109,8 @@ Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
     g_queue_init(&func->work.queue);
     func->engine = &mlx5_rdma_engine;
     mlx5_func_lock(func);
+    func->vhca_id = free_vhca_id(card);
     g_ptr_array_add(card->funcs, func);
-    func->vhca_id = card->funcs->len;
     func->obj = mlx5_obj_tables_new();
     for (size_t i = 0; i < G_N_ELEMENTS(layers); i++) {
         layers[i].make(func);
@@ -128,7 +144,7 @@ void mlx5_func_free(Mlx5Func *func)
     g_ptr_array_unref(func->timers.heap);
     g_clear_pointer(&func->deferred.irqs, g_array_unref);
     g_clear_pointer(&func->deferred.frames, g_ptr_array_unref);
-    g_mutex_unlock(&card->lock);
+    mlx5_card_unlock(card);
     g_free(func);
 }
 
@@ -193,12 +209,13 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
     Mlx5Func *func;
     bool taken;
 
-    /* One function today; the internal switch will choose among several. */
+    mlx5_card_lock(card);
     if (card->funcs->len == 0) {
+        mlx5_card_unlock(card);
         return false;
     }
+    /* One function today; the internal switch will choose among several. */
     func = g_ptr_array_index(card->funcs, 0);
-    mlx5_func_lock(func);
     taken = mlx5_eth_rx(func, iov, iovcnt);
     mlx5_work_run_inline(func);
     mlx5_func_unlock(func);
@@ -207,19 +224,16 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
 
 void mlx5_card_set_link(Mlx5Card *card, bool up)
 {
-    Mlx5Func *first;
-
-    if (card->funcs->len == 0) {
-        card->link_up = up;
-        return;
-    }
-    first = g_ptr_array_index(card->funcs, 0);
-    mlx5_func_lock(first);
+    mlx5_card_lock(card);
     if (card->link_up != up) {
         card->link_up = up;
         for (guint i = 0; i < card->funcs->len; i++) {
             mlx5_fw_link_changed(g_ptr_array_index(card->funcs, i));
         }
     }
-    mlx5_func_unlock(first);
+    if (card->funcs->len) {
+        mlx5_func_unlock(g_ptr_array_index(card->funcs, 0));
+    } else {
+        mlx5_card_unlock(card);
+    }
 }

@@ -18,9 +18,15 @@
  *
  * Locks: every entry point may be called from any thread at any time. Core
  * guards its state with a lock of its own (Mlx5Card.lock). irq_notify,
- * work_kick, timer_set and frame_send are called with no core lock held; the
- * memory operations, clock_ns, random, trace and guest_error are called under
- * it and must not call back.
+ * timer_set and frame_send are called with no core lock held, from a thread
+ * that is inside an entry point of that function. The others may be called
+ * under the lock and must not call back: the memory operations, clock_ns,
+ * random, trace, guest_error, and work_kick, which only wakes a thread and may
+ * come from a thread that is inside another function of the card.
+ *
+ * A host calls mlx5_func_free() when no thread is inside an entry point of the
+ * function or of its card's wire (mlx5_card_*), and keeps the function's
+ * operations usable until it returns. Other functions of the card may run on.
  */
 #ifndef MLX5SIM_H
 #define MLX5SIM_H

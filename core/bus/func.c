@@ -4,9 +4,21 @@
  */
 #include "bus/func.h"
 
+/* pthread's answers are ignored: a lock that is initialized and not held by
+ * its own thread can't fail, and that is ours to keep, not the guest's. */
+void mlx5_card_lock(Mlx5Card *card)
+{
+    pthread_mutex_lock(&card->lock);
+}
+
+void mlx5_card_unlock(Mlx5Card *card)
+{
+    pthread_mutex_unlock(&card->lock);
+}
+
 void mlx5_func_lock(Mlx5Func *func)
 {
-    g_mutex_lock(&func->card->lock);
+    mlx5_card_lock(func->card);
 }
 
 /* Take the notes with the lock held; they are carried out without it. */
@@ -16,14 +28,23 @@ static Mlx5Deferred take_notes(Mlx5Func *func)
     Mlx5Deferred taken = *d;
 
     d->irqs = NULL;
-    d->frames = NULL;
     d->kick = false;
     d->timer_changed = false;
+    if (d->sending) {
+        taken.frames = NULL;
+    } else {
+        d->frames = NULL;
+        d->sending = taken.frames != NULL;
+    }
     return taken;
 }
 
+/* Frames that came up while these are sent are left to the engine's thread:
+ * a processor that rang a doorbell must not send those of all others. */
 static void send_frames(Mlx5Func *func, GPtrArray *frames)
 {
+    bool more;
+
     for (guint i = 0; i < frames->len; i++) {
         gsize len;
         const void *data = g_bytes_get_data(frames->pdata[i], &len);
@@ -32,6 +53,27 @@ static void send_frames(Mlx5Func *func, GPtrArray *frames)
         func->ops->frame_send(func->host, &iov, 1);
     }
     g_ptr_array_unref(frames);
+    mlx5_func_lock(func);
+    func->deferred.sending = false;
+    more = func->deferred.frames != NULL;
+    mlx5_card_unlock(func->card);
+    if (more) {
+        func->ops->work_kick(func->host);
+    }
+}
+
+/* Two threads may get here in the wrong order: the last to look is right. */
+static void set_timer(Mlx5Func *func, int64_t deadline_ns)
+{
+    bool moved;
+
+    do {
+        func->ops->timer_set(func->host, deadline_ns);
+        mlx5_func_lock(func);
+        moved = func->deferred.timer_deadline_ns != deadline_ns;
+        deadline_ns = func->deferred.timer_deadline_ns;
+        mlx5_card_unlock(func->card);
+    } while (moved);
 }
 
 static void carry_out(Mlx5Func *func, Mlx5Deferred *d)
@@ -47,7 +89,7 @@ static void carry_out(Mlx5Func *func, Mlx5Deferred *d)
         g_array_unref(d->irqs);
     }
     if (d->timer_changed) {
-        func->ops->timer_set(func->host, d->timer_deadline_ns);
+        set_timer(func, d->timer_deadline_ns);
     }
     if (d->kick) {
         func->ops->work_kick(func->host);
@@ -61,36 +103,28 @@ static bool has_notes(const Mlx5Func *func)
     return d->irqs || d->frames || d->kick || d->timer_changed;
 }
 
+/* Under the lock, which keeps the other function and its host alive. */
+static void kick_others(Mlx5Func *func)
+{
+    GPtrArray *funcs = func->card->funcs;
+
+    for (guint i = 0; i < funcs->len; i++) {
+        Mlx5Func *other = g_ptr_array_index(funcs, i);
+
+        if (other != func && has_notes(other)) {
+            other->ops->work_kick(other->host);
+        }
+    }
+}
+
 void mlx5_func_unlock(Mlx5Func *func)
 {
-    Mlx5Card *card = func->card;
-    Mlx5Func *other = NULL;
+    Mlx5Deferred notes;
 
-    /*
-     * Work on one function may leave notes on another of the same card: take
-     * one function's notes at a time, so that no list of them is allocated.
-     */
-    for (;;) {
-        Mlx5Deferred notes;
-
-        for (guint i = 0; i < card->funcs->len; i++) {
-            Mlx5Func *f = g_ptr_array_index(card->funcs, i);
-
-            if (has_notes(f)) {
-                other = f;
-                break;
-            }
-        }
-        if (!other) {
-            break;
-        }
-        notes = take_notes(other);
-        g_mutex_unlock(&card->lock);
-        carry_out(other, &notes);
-        g_mutex_lock(&card->lock);
-        other = NULL;
-    }
-    g_mutex_unlock(&card->lock);
+    kick_others(func);
+    notes = take_notes(func);
+    mlx5_card_unlock(func->card);
+    carry_out(func, &notes);
 }
 
 void mlx5_irq_note(Mlx5Func *func, uint32_t vector)

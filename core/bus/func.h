@@ -3,19 +3,32 @@
  * A card, its functions, and the one lock that guards them.
  *
  * Card.lock guards everything below Mlx5Card except what says otherwise. It is
- * the only lock of core. Host operations that may come back into core or wait
- * for another lock of the host (interrupts, timers, work, frames) are noted
- * while it is held and made by mlx5_func_unlock() after it is dropped.
+ * the only lock of core. Host operations that may wait for another lock of the
+ * host (interrupts, timers, frames) are noted while it is held and made by
+ * mlx5_func_unlock() after it is dropped.
  *
  *   BAR write --> mlx5_func_lock --> firmware, objects, engines
  *                                     |  notes: irq, kick, timer, frames
- *                 mlx5_func_unlock --> lock dropped, notes carried out
+ *                 mlx5_func_unlock --> other functions with notes are kicked,
+ *                                      lock dropped, own notes carried out
+ *
+ * With the lock dropped, threads overtake each other. What keeps that safe:
+ *   - A thread touches only the function that it entered: the host frees none
+ *     while a thread is in it. Notes that it left on another function of the
+ *     card (a packet arrived there) are carried out by that function's own
+ *     thread, which it kicks; the kick alone is made under the lock.
+ *   - Interrupts may overtake: each is sent after the EQE that it announces.
+ *   - timer_set may overtake, and the host keeps what came last: so whoever
+ *     called it looks again, and repeats it if the deadline moved meanwhile.
+ *   - Frames may not overtake: one thread sends at a time (Deferred.sending).
  *
  * The engines run in slices of MLX5_SLICE_BYTES so that a large transfer on
  * the engine thread never holds a vCPU that rings a doorbell for long.
  */
 #ifndef MLX5_BUS_FUNC_H
 #define MLX5_BUS_FUNC_H
+
+#include <pthread.h>
 
 #include "mlx5sim.h"
 #include "bus/stats.h"
@@ -33,7 +46,8 @@ struct Mlx5EthEngineOps;                /* obj/eth_engine.h */
 struct Mlx5FlowTable;                   /* obj/flow_table.h */
 
 struct Mlx5Card {
-    GMutex lock;
+    /* Not a GMutex: ThreadSanitizer sees those of libpthread alone. */
+    pthread_mutex_t lock;
     GPtrArray *funcs;        /* Mlx5Func *, in order of creation */
     bool link_up;            /* physical link */
 };
@@ -42,6 +56,7 @@ struct Mlx5Card {
 typedef struct Mlx5Deferred {
     GArray *irqs;            /* uint32_t vectors, each once */
     GPtrArray *frames;       /* GBytes *, in order */
+    bool sending;            /* a thread is between taking and sending frames */
     bool kick;
     bool timer_changed;
     int64_t timer_deadline_ns;
@@ -72,6 +87,9 @@ struct Mlx5Func {
 void mlx5_func_lock(Mlx5Func *func);
 /** Drop the lock, then make the host calls noted meanwhile. */
 void mlx5_func_unlock(Mlx5Func *func);
+/** The lock by itself, for who has no function yet or no more. */
+void mlx5_card_lock(Mlx5Card *card);
+void mlx5_card_unlock(Mlx5Card *card);
 
 /** Note an MSI-X message; sent at unlock. Out of range vectors are dropped. */
 void mlx5_irq_note(Mlx5Func *func, uint32_t vector);

@@ -34,6 +34,7 @@ typedef struct FakeDriver {
     uint64_t cmdq_gpa;
     uint64_t heap;           /* next free guest address; nothing is freed */
     bool events;             /* completions are announced by the command EQ */
+    bool host_runs;          /* other threads do the host's part: just wait */
     unsigned next_slot;
     uint8_t token;
     uint64_t in_gpa[32], out_gpa[32]; /* mailboxes of each slot */

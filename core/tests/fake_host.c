@@ -40,16 +40,16 @@ static void walk(FakeHost *h, uint64_t addr, uint8_t *buf, size_t len,
 
 void fake_mem_read(FakeHost *h, uint64_t addr, void *buf, size_t len)
 {
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     walk(h, addr, buf, len, false);
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
 }
 
 void fake_mem_write(FakeHost *h, uint64_t addr, const void *buf, size_t len)
 {
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     walk(h, addr, (uint8_t *)buf, len, true);
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
 }
 
 uint32_t fake_mem_be32(FakeHost *h, uint64_t addr)
@@ -94,7 +94,7 @@ static bool host_read(void *host, uint64_t addr, void *buf, size_t len)
     FakeHost *h = host;
     bool ok;
 
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     ok = allowed(h, addr, len);
     if (ok) {
         walk(h, addr, buf, len, false);
@@ -107,7 +107,7 @@ static bool host_read(void *host, uint64_t addr, void *buf, size_t len)
             }
         }
     }
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
     return ok;
 }
 
@@ -116,12 +116,12 @@ static bool host_write(void *host, uint64_t addr, const void *buf, size_t len)
     FakeHost *h = host;
     bool ok;
 
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     ok = allowed(h, addr, len);
     if (ok) {
         walk(h, addr, (uint8_t *)buf, len, true);
     }
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
     return ok;
 }
 
@@ -131,12 +131,12 @@ static void *host_map(void *host, uint64_t addr, size_t *len, bool write)
     void *p = NULL;
 
     (void)write;
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     if (allowed(h, addr, 1)) {
         *len = MIN(*len, PAGE - addr % PAGE);
         p = page_of(h, addr) + addr % PAGE;
     }
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
     return p;
 }
 
@@ -153,47 +153,45 @@ static void host_irq(void *host, unsigned vector)
     FakeHost *h = host;
     uint32_t v = vector;
 
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     g_array_append_val(h->irqs, v);
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
 }
 
 static int64_t host_clock(void *host)
 {
-    return ((FakeHost *)host)->now_ns;
+    return __atomic_load_n(&((FakeHost *)host)->now_ns, __ATOMIC_ACQUIRE);
 }
 
 static int64_t host_realtime(void *host)
 {
-    return INT64_C(1700000000000000000) + ((FakeHost *)host)->now_ns;
+    return INT64_C(1700000000000000000) + host_clock(host);
 }
 
 static void host_timer_set(void *host, int64_t deadline_ns)
 {
     FakeHost *h = host;
 
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     h->timer_deadline_ns = deadline_ns;
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
 }
 
 static void host_kick(void *host)
 {
-    FakeHost *h = host;
-
-    g_mutex_lock(&h->lock);
-    h->kicked = true;
-    g_mutex_unlock(&h->lock);
+    __atomic_store_n(&((FakeHost *)host)->kicked, true, __ATOMIC_RELEASE);
 }
 
 static void host_random(void *host, void *buf, size_t len)
 {
     FakeHost *h = host;
 
+    pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < len; i++) {
         h->rng = h->rng * 1103515245 + 12345;
         ((uint8_t *)buf)[i] = h->rng >> 16;
     }
+    pthread_mutex_unlock(&h->lock);
 }
 
 static bool host_frame_send(void *host, const struct iovec *iov, int iovcnt)
@@ -204,26 +202,34 @@ static bool host_frame_send(void *host, const struct iovec *iov, int iovcnt)
     for (int i = 0; i < iovcnt; i++) {
         g_byte_array_append(flat, iov[i].iov_base, iov[i].iov_len);
     }
-    g_mutex_lock(&h->lock);
+    pthread_mutex_lock(&h->lock);
     g_ptr_array_add(h->frames, g_byte_array_free_to_bytes(flat));
-    g_mutex_unlock(&h->lock);
+    pthread_mutex_unlock(&h->lock);
     return h->link;
 }
 
 static void host_guest_error(void *host, const char *msg)
 {
-    g_string_append_printf(((FakeHost *)host)->guest_errors, "%s\n", msg);
+    FakeHost *h = host;
+
+    pthread_mutex_lock(&h->lock);
+    g_string_append_printf(h->guest_errors, "%s\n", msg);
+    pthread_mutex_unlock(&h->lock);
 }
 
 static bool host_trace_enabled(void *host, Mlx5TraceClass cls)
 {
     (void)cls;
-    return ((FakeHost *)host)->trace_on;
+    return __atomic_load_n(&((FakeHost *)host)->trace_on, __ATOMIC_RELAXED);
 }
 
 static void host_trace(void *host, Mlx5TraceClass cls, const char *line)
 {
-    g_string_append_printf(((FakeHost *)host)->trace, "%d %s\n", cls, line);
+    FakeHost *h = host;
+
+    pthread_mutex_lock(&h->lock);
+    g_string_append_printf(h->trace, "%d %s\n", cls, line);
+    pthread_mutex_unlock(&h->lock);
 }
 
 const Mlx5HostOps fake_host_ops = {
@@ -251,13 +257,13 @@ static void default_props(Mlx5FuncProps *props)
     memcpy(props->mac, mac, 6);
 }
 
-FakeHost *fake_host_new(const Mlx5FuncProps *props)
+FakeHost *fake_host_new_func(Mlx5Card *card, const Mlx5FuncProps *props)
 {
     FakeHost *h = g_new0(FakeHost, 1);
     g_autoptr(GError) err = NULL;
     Mlx5FuncProps defaults;
 
-    g_mutex_init(&h->lock);
+    pthread_mutex_init(&h->lock, NULL);
     h->pages = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     h->irqs = g_array_new(false, false, sizeof(uint32_t));
     h->frames = g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
@@ -269,7 +275,7 @@ FakeHost *fake_host_new(const Mlx5FuncProps *props)
     h->rng = 1;
     h->link = true;
     default_props(&defaults);
-    h->card = mlx5_card_new();
+    h->card = card;
     h->func = mlx5_func_new(h->card, props ? props : &defaults, &fake_host_ops,
                             h, &err);
     g_assert_no_error(err);
@@ -277,41 +283,78 @@ FakeHost *fake_host_new(const Mlx5FuncProps *props)
     return h;
 }
 
+FakeHost *fake_host_new(const Mlx5FuncProps *props)
+{
+    FakeHost *h = fake_host_new_func(mlx5_card_new(), props);
+
+    h->owns_card = true;
+    return h;
+}
+
+void fake_host_unplug(FakeHost *h)
+{
+    g_clear_pointer(&h->func, mlx5_func_free);
+}
+
 void fake_host_free(FakeHost *h)
 {
-    mlx5_func_free(h->func);
-    mlx5_card_free(h->card);
+    fake_host_unplug(h);
+    if (h->owns_card) {
+        mlx5_card_free(h->card);
+    }
     g_hash_table_unref(h->pages);
     g_array_unref(h->irqs);
     g_ptr_array_unref(h->frames);
     g_string_free(h->trace, true);
     g_string_free(h->guest_errors, true);
-    g_mutex_clear(&h->lock);
+    pthread_mutex_destroy(&h->lock);
     g_free(h);
 }
 
 void fake_host_work(FakeHost *h)
 {
-    while (h->kicked) {
-        h->kicked = false;
+    while (__atomic_exchange_n(&h->kicked, false, __ATOMIC_ACQ_REL)) {
         while (mlx5_func_work(h->func)) {
             /* the host's thread loops like this */
         }
     }
 }
 
+/* The clock moves to @now_ns, unless another thread has moved it further. */
+static void move_clock(FakeHost *h, int64_t now_ns)
+{
+    if (__atomic_load_n(&h->now_ns, __ATOMIC_ACQUIRE) < now_ns) {
+        __atomic_store_n(&h->now_ns, now_ns, __ATOMIC_RELEASE);
+    }
+}
+
+/* Take the alarm if it is due by @end, and move the clock to it. */
+static bool alarm_by(FakeHost *h, int64_t end)
+{
+    bool due;
+
+    pthread_mutex_lock(&h->lock);
+    due = h->timer_deadline_ns >= 0 && h->timer_deadline_ns <= end;
+    if (due) {
+        move_clock(h, h->timer_deadline_ns);
+        h->timer_deadline_ns = -1;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return due;
+}
+
 void fake_host_advance(FakeHost *h, int64_t ns)
 {
-    int64_t end = h->now_ns + ns;
+    int64_t end = host_clock(h) + ns;
 
     fake_host_work(h);
-    while (h->timer_deadline_ns >= 0 && h->timer_deadline_ns <= end) {
-        h->now_ns = MAX(h->now_ns, h->timer_deadline_ns);
-        h->timer_deadline_ns = -1;
+    while (alarm_by(h, end)) {
         mlx5_func_timer(h->func);
         fake_host_work(h);
     }
-    h->now_ns = end;
+    pthread_mutex_lock(&h->lock);
+    move_clock(h, end);
+    pthread_mutex_unlock(&h->lock);
 }
 
 unsigned fake_host_irqs(FakeHost *h, uint32_t vector)

@@ -3,22 +3,27 @@
  * A host for unit tests: sparse memory, interrupt log, frame capture, manual
  * clock, memory that fails at the n-th access, and a tripwire that changes
  * guest memory as soon as it was read (a double fetch then sees other bytes).
+ * Its operations may be called by several threads at once.
  */
 #ifndef MLX5_FAKE_HOST_H
 #define MLX5_FAKE_HOST_H
+
+#include <pthread.h>
 
 #include "mlx5sim.h"
 
 typedef struct FakeHost {
     GHashTable *pages;       /* page number -> 4 KiB */
-    GMutex lock;             /* guards pages and the logs */
+    /* Guards pages, logs and the alarm. Not a GMutex: ThreadSanitizer sees
+     * those of libpthread alone. */
+    pthread_mutex_t lock;
     GArray *irqs;            /* uint32_t vectors, in order */
     GPtrArray *frames;       /* GBytes *, in order */
     GString *trace;          /* lines, if @trace_on */
     GString *guest_errors;
-    int64_t now_ns;
+    int64_t now_ns;          /* read and written atomically */
     int64_t timer_deadline_ns; /* -1 = none */
-    bool kicked;
+    bool kicked;             /* the same */
     bool trace_on;
     bool link;               /* frame_send accepts */
     /* Memory behaviour. */
@@ -27,6 +32,7 @@ typedef struct FakeHost {
     uint64_t trip_addr, trip_len; /* tripwire range; trip_len 0 = off */
     unsigned trip_hits;      /* reads that touched the tripwire */
     uint32_t rng;
+    bool owns_card;          /* freed with this host */
     Mlx5Card *card;
     Mlx5Func *func;
 } FakeHost;
@@ -35,6 +41,10 @@ extern const Mlx5HostOps fake_host_ops;
 
 /** A host with a card of one function, bus mastering on. NULL = defaults. */
 FakeHost *fake_host_new(const Mlx5FuncProps *props);
+/** A further function on @card, with memory of its own. Free it first. */
+FakeHost *fake_host_new_func(Mlx5Card *card, const Mlx5FuncProps *props);
+/** Free the function alone, if there still is one; memory stays. */
+void fake_host_unplug(FakeHost *host);
 void fake_host_free(FakeHost *host);
 
 /* The test's own access to guest memory; never fails, trips nothing. */

@@ -29,6 +29,7 @@ typedef struct RQp {
     FakeHost *h;
     struct RTest *t;
     Mlx5Qp *qp;
+    uint32_t qpn, sq_base;   /* of @qp, for when it may be gone */
     RCq scq, rcq;
     uint64_t ring, dbr;
     uint16_t sq_pi, rq_pi;
@@ -114,13 +115,12 @@ static inline void r_put(RQp *q, RWqe *w)
     uint32_t blocks = (w->len + 63) / 64;
 
     MLX5_SET(wqe_ctrl, w->b, ds, w->len / 16);
-    MLX5_SET(wqe_ctrl, w->b, qpn, q->qp->o.id);
+    MLX5_SET(wqe_ctrl, w->b, qpn, q->qpn);
     MLX5_SET(wqe_ctrl, w->b, wqe_index, q->sq_pi);
     for (uint32_t i = 0; i < blocks; i++) {
         uint32_t at = (q->sq_pi + i) % (1u << R_LOG_SQ);
 
-        fake_mem_write(q->h, q->ring + q->qp->sq_base_bytes + at * 64,
-                       w->b + i * 64, 64);
+        fake_mem_write(q->h, q->ring + q->sq_base + at * 64, w->b + i * 64, 64);
     }
     q->sq_pi += blocks;
     fake_mem_set_be32(q->h, q->dbr + 4, q->sq_pi);
@@ -129,7 +129,7 @@ static inline void r_put(RQp *q, RWqe *w)
 static inline void r_ring(RQp *q)
 {
     mlx5_func_bar_write(q->h->func, (uint64_t)q->t->uar * 4096 + 0x800,
-                        (uint64_t)q->qp->o.id << 8, 8);
+                        (uint64_t)q->qpn << 8, 8);
 }
 
 /** Post, ring, and let the card work until it has nothing to do. */
@@ -347,6 +347,8 @@ static inline void r_qp(RTest *t, RQp *q, Mlx5QpSt st)
                                  rq_bytes + (64 << R_LOG_SQ)));
     }
     q->qp = qp;
+    q->qpn = qp->o.id;
+    q->sq_base = rq_bytes;
     R_QPC(q, st, st);
     R_QPC(q, uar_page, t->uar);
     R_QPC(q, mtu, 3);
