@@ -68,6 +68,12 @@ typedef struct Mlx5Qp {
 void mlx5_qp_set_state(Mlx5Qp *qp, Mlx5QpState to);
 const char *mlx5_qp_state_name(Mlx5QpState state);
 
+/** Return: the number of the Q counter set it counts in; 0 = none. */
+static inline uint32_t mlx5_qp_counter(const Mlx5Qp *qp)
+{
+    return MLX5_GET(qpc, qp->qpc, counter_set_id);
+}
+
 static inline uint32_t mlx5_qp_pdn(const Mlx5Qp *qp)
 {
     return qp->pd ? qp->pd->id : 0;

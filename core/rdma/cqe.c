@@ -21,16 +21,18 @@ static uint32_t srqn_user_index(const Mlx5Qp *qp, const Mlx5Srq *srq)
     return srq ? srq->o.id : 0;
 }
 
-static void fill_error(uint8_t *cqe, Mlx5CqeStatus status)
+static void fill_error(Mlx5Qp *qp, uint8_t *cqe, uint8_t vendor, bool send)
 {
-    MLX5_SET(cqe_err, cqe, syndrome, status.syndrome);
-    MLX5_SET(cqe_err, cqe, vendor_err_synd, status.vendor);
+    MLX5_SET(cqe_err, cqe, syndrome, mlx5_vendor_syndrome(vendor));
+    MLX5_SET(cqe_err, cqe, vendor_err_synd, vendor);
+    mlx5_vendor_count(mlx5_q_counter_get(qp->o.func, mlx5_qp_counter(qp)),
+                      vendor, send);
 }
 
 void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
 {
     uint8_t cqe[64] = { 0 };
-    bool bad = c->status.syndrome != 0;
+    bool bad = c->vendor != 0;
     uint8_t opcode = bad ? MLX5_CQE_REQ_ERR : MLX5_CQE_REQ;
 
     MLX5_SET(cqe64, cqe, srqn_user_index, srqn_user_index(qp, NULL));
@@ -39,7 +41,7 @@ void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
     MLX5_SET(cqe64, cqe, wqe_counter, c->wqe_counter);
     MLX5_SET(cqe64, cqe, opcode, opcode);
     if (bad) {
-        fill_error(cqe, c->status);
+        fill_error(qp, cqe, c->vendor, true);
     } else {
         MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
     }
@@ -56,7 +58,7 @@ static Mlx5Cq *recv_cq(Mlx5Qp *qp, Mlx5Srq *srq)
 void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
 {
     uint8_t cqe[64] = { 0 };
-    bool bad = c->status.syndrome != 0;
+    bool bad = c->vendor != 0;
     uint8_t opcode = bad ? MLX5_CQE_RESP_ERR : c->opcode;
     Mlx5Cq *cq = recv_cq(qp, c->srq);
 
@@ -68,7 +70,7 @@ void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
     MLX5_SET(cqe64, cqe, wqe_counter, c->wqe_counter);
     MLX5_SET(cqe64, cqe, opcode, opcode);
     if (bad) {
-        fill_error(cqe, c->status);
+        fill_error(qp, cqe, c->vendor, false);
     } else {
         MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
         MLX5_SET(cqe64, cqe, immediate, c->imm);

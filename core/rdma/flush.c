@@ -13,13 +13,10 @@
 #define LOOK_MIN_NS INT64_C(1000000)
 #define LOOK_MAX_NS INT64_C(500000000)
 
-static const Mlx5CqeStatus flushed = { MLX5_CQE_SYNDROME_WR_FLUSH_ERR,
-                                       MLX5_VENDOR_FLUSHED };
-
 static void post_send(Mlx5QpEngine *e, uint8_t opcode, uint16_t counter)
 {
     Mlx5CqeSend c = { .wqe_opcode = opcode, .wqe_counter = counter,
-                      .status = flushed };
+                      .vendor = MLX5_VENDOR_FLUSHED };
 
     mlx5_cqe_post_send(e->qp, &c);
 }
@@ -66,7 +63,7 @@ static bool flush_posted(Mlx5QpEngine *e)
 static bool flush_recv(Mlx5QpEngine *e)
 {
     static const Mlx5Pkt any = { .svc = MLX5_SVC_RC };
-    Mlx5CqeRecv c = { .status = flushed };
+    Mlx5CqeRecv c = { .vendor = MLX5_VENDOR_FLUSHED };
 
     /* A shared queue's receives belong to all (IBA 10.3.1.8, o10-8.2.1). */
     if (!e->resp.have_recv &&

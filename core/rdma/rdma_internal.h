@@ -36,7 +36,7 @@ typedef struct Mlx5SendReq {
     uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
     bool response;           /* done by data, not by an ack */
     bool done;               /* completes when all before it have */
-    Mlx5CqeStatus status;
+    uint8_t vendor;          /* Mlx5Vendor: why it failed; 0 = it did not */
 } Mlx5SendReq;
 
 /**
@@ -95,6 +95,7 @@ typedef struct Mlx5Responder {
     bool have_recv;          /* recv was consumed and not completed */
     Mlx5RecvWqe *recv;       /* made at the first receive */
     bool nak_sent;           /* silent until the expected one comes */
+    bool rnr_sent;           /* ... because nothing was posted for it */
     bool dying;              /* a fatal NAK is on its way out */
     bool established;        /* COMM_EST was raised, or is moot */
     Mlx5RespItem *queue;     /* made at the first item that waits */
@@ -157,6 +158,9 @@ Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp);
 uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp);
 /** Send on the link, with trace. */
 void mlx5_engine_send(Mlx5Qp *qp, Mlx5Pkt *pkt);
+/** Count one @event in the counter set of @qp, if it names one. */
+#define mlx5_engine_count(qp, event) \
+    mlx5_q_counter_add((qp)->o.func, mlx5_qp_counter(qp), event)
 static inline Mlx5MkeyUser mlx5_engine_user(const Mlx5Qp *qp)
 {
     return (Mlx5MkeyUser){ .pdn = mlx5_qp_pdn(qp), .qpn = qp->o.id,
@@ -233,9 +237,8 @@ bool mlx5_req_send(Mlx5QpEngine *e);
 void mlx5_req_complete(Mlx5QpEngine *e);
 /** The last NOP, completed in silence, wants a completion after all. */
 void mlx5_req_complete_nop(Mlx5QpEngine *e);
-/** This request failed; it completes with @status in its turn. */
-void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, uint8_t syndrome,
-                   uint8_t vendor);
+/** This request failed; it completes with @vendor's error in its turn. */
+void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, Mlx5Vendor vendor);
 
 /* req_resp.c */
 /** A response for @e's requester. Never sends. */
@@ -277,6 +280,8 @@ Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** Copy the payload of @pkt to byte @off and on of the receive in hand. */
 Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
                               const Mlx5Pkt *pkt);
+/** Return: the code of a scatter that went wrong. */
+Mlx5Vendor mlx5_resp_scatter_vendor(Mlx5Payload result);
 /** Complete the receive in hand; which one it was is filled into @c. */
 void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c);
 

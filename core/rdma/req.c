@@ -10,6 +10,7 @@
  */
 #include "rdma/rdma_internal.h"
 
+#include "obj/limits.h"
 #include "prm/prm.h"
 
 static bool run(void *opaque, Mlx5Budget *budget);
@@ -84,7 +85,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     (*slot)->npsn = 0;
     (*slot)->response = false;
     (*slot)->done = false;
-    (*slot)->status = (Mlx5CqeStatus){ 0 };
+    (*slot)->vendor = 0;
     return *slot;
 }
 
@@ -102,31 +103,37 @@ bool mlx5_req_read_posted(Mlx5QpEngine *e)
     return true;
 }
 
-/* Which vendor code goes with a WQE that does not parse. */
-static uint8_t parse_vendor(Mlx5WqeError error)
-{
-    switch (error) {
-    case MLX5_WQE_ERR_FETCH:
-        return MLX5_VENDOR_WQE_FETCH;
-    case MLX5_WQE_ERR_OPCODE:
-    case MLX5_WQE_ERR_QP_TYPE:
-        return MLX5_VENDOR_WQE_OPCODE;
-    case MLX5_WQE_ERR_LENGTH:
-        return MLX5_VENDOR_MSG_TOO_LONG;
-    default:
-        return MLX5_VENDOR_WQE_FORMAT;
-    }
-}
-
-/* Does the message exceed what the service carries? (IBA 9.4.1, 9.8.3.1) */
-static bool too_long(const Mlx5Qp *qp, const Mlx5SendWqe *wqe)
+/*
+ * Does the message exceed what the service carries (IBA 9.4.1, 9.8.3.1)? A
+ * queue pair may ask for less than the device's log_max_msg. One that asks for
+ * all of it, as the drivers do, gets what IBA allows, 2^31 bytes: drivers read
+ * log_max_msg as 2^30 from every card, and applications send more.
+ * Return: 0 if not.
+ */
+static uint8_t too_long(const Mlx5Qp *qp, const Mlx5SendWqe *wqe)
 {
     uint32_t log_max = MLX5_GET(qpc, qp->qpc, log_msg_max);
 
     if (mlx5_engine_svc(qp) == MLX5_SVC_UD) {
-        return wqe->length > mlx5_engine_port_mtu(qp->o.func);
+        return wqe->length > mlx5_engine_port_mtu(qp->o.func)
+                   ? MLX5_VENDOR_MSG_MTU : 0;
     }
-    return log_max && wqe->length > UINT64_C(1) << log_max;
+    return log_max && log_max < MLX5_LOG_MAX_MSG &&
+                   wqe->length > UINT64_C(1) << log_max
+               ? MLX5_VENDOR_MSG_QP_MAX : 0;
+}
+
+/* What is wrong with the request just fetched. Return: 0 if nothing. */
+static uint8_t verdict(const Mlx5Qp *qp, uint16_t avail, Mlx5WqeError error,
+                       const Mlx5SendWqe *wqe)
+{
+    if (avail > 1u << qp->sq_log_size) {
+        return MLX5_VENDOR_SQ_OVERFLOW;
+    }
+    if (error != MLX5_WQE_OK) {
+        return mlx5_wqe_error_vendor(error);
+    }
+    return too_long(qp, wqe);
 }
 
 /* Sequence numbers a parsed request uses; local ones use none. */
@@ -152,6 +159,7 @@ static bool fetch(Mlx5QpEngine *e)
     uint16_t avail = r->posted - r->fetched;
     Mlx5WqeError error;
     Mlx5SendReq *req;
+    uint8_t vendor;
 
     if (qp->state != MLX5_QP_STATE_RTS || r->stalled || !avail) {
         return false;
@@ -165,15 +173,9 @@ static bool fetch(Mlx5QpEngine *e)
     req->wqe.index = r->fetched;
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
     r->tail++;
-    if (avail > 1u << qp->sq_log_size) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,
-                      MLX5_VENDOR_SQ_OVERFLOW);
-    } else if (error != MLX5_WQE_OK) {
-        mlx5_req_fail(e, req, mlx5_wqe_error_syndrome(error),
-                      parse_vendor(error));
-    } else if (too_long(qp, &req->wqe)) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
-                      MLX5_VENDOR_MSG_TOO_LONG);
+    vendor = verdict(qp, avail, error, &req->wqe);
+    if (vendor) {
+        mlx5_req_fail(e, req, vendor);
     } else {
         number(e, req);
     }

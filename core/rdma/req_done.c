@@ -15,11 +15,11 @@ static void post(Mlx5QpEngine *e, const Mlx5SendReq *req)
         .wqe_opcode = req->wqe.opcode,
         .wqe_counter = req->wqe.index,
         .byte_cnt = req->response ? req->wqe.length : 0,
-        .status = req->status,
+        .vendor = req->vendor,
     };
 
     e->req.nop_silent = false;
-    if (c.status.syndrome || req->wqe.ce >= CE_CQE) {
+    if (c.vendor || req->wqe.ce >= CE_CQE) {
         mlx5_cqe_post_send(e->qp, &c);
     } else if (req->wqe.opcode == MLX5_OPCODE_NOP) {
         e->req.nop_silent = true;
@@ -70,7 +70,7 @@ void mlx5_req_complete(Mlx5QpEngine *e)
         }
         r->head++;
         post(e, req);
-        if (req->status.syndrome) {
+        if (req->vendor) {
             go_to_error(e->qp);
             return;
         }
@@ -80,10 +80,9 @@ void mlx5_req_complete(Mlx5QpEngine *e)
     }
 }
 
-void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, uint8_t syndrome,
-                   uint8_t vendor)
+void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, Mlx5Vendor vendor)
 {
-    req->status = (Mlx5CqeStatus){ syndrome, vendor };
+    req->vendor = vendor;
     req->done = true;
     e->req.stalled = true;
     mlx5_req_complete(e);

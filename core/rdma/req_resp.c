@@ -55,6 +55,11 @@ static void acked_upto(Mlx5QpEngine *e, uint32_t psn)
             continue;
         }
         if (req->response && mlx5_psn_diff(psn, req->psn) >= 0) {
+            if (mlx5_psn_diff(psn, req->psn) >= (int64_t)req->npsn - 1) {
+                /* What was to come before the ack was lost (IBA 9.7.5.2.2);
+                 * the retransmission timer will ask again. */
+                mlx5_engine_count(e->qp, implied_nak_seq_err);
+            }
             /* Its data are still to come: the ack proves no more than that
              * they were asked for (IBA 9.7.5.1.2). */
             psn = mlx5_psn_add(mlx5_psn_diff(r->una, req->psn) > 0 ? r->una
@@ -109,14 +114,13 @@ static void rewind_to(Mlx5QpEngine *e, uint32_t psn)
     mlx5_engine_schedule(e->qp, &e->req.work);
 }
 
-static void fail_at(Mlx5QpEngine *e, uint32_t psn, uint8_t syndrome,
-                    uint8_t vendor)
+static void fail_at(Mlx5QpEngine *e, uint32_t psn, Mlx5Vendor vendor)
 {
     uint32_t at;
     Mlx5SendReq *req = find(&e->req, psn, &at);
 
     if (req && !req->done) {
-        mlx5_req_fail(e, req, syndrome, vendor);
+        mlx5_req_fail(e, req, vendor);
     }
 }
 
@@ -126,8 +130,7 @@ static bool spend_retry(Mlx5QpEngine *e, uint32_t psn)
     Mlx5Requester *r = &e->req;
 
     if (r->retries == 0) {
-        fail_at(e, psn, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
-                MLX5_VENDOR_RETRY_EXCEEDED);
+        fail_at(e, psn, MLX5_VENDOR_RETRY_EXCEEDED);
         return false;
     }
     r->retries--;
@@ -140,13 +143,13 @@ static void rnr_nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     uint32_t wait = rnr_10us[pkt->syndrome & MLX5_AETH_VALUE_MASK];
 
     if (r->rnr_retries == 0) {
-        fail_at(e, pkt->psn, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR,
-                MLX5_VENDOR_RNR_EXCEEDED);
+        fail_at(e, pkt->psn, MLX5_VENDOR_RNR_EXCEEDED);
         return;
     }
     if (r->rnr_retries != 7) {
         r->rnr_retries--;
     }
+    mlx5_engine_count(e->qp, rnr_nak_retry_err);
     rewind_to(e, pkt->psn);
     r->rnr_wait = true;
     mlx5_timer_arm(e->qp->o.func, &r->timer,
@@ -156,22 +159,20 @@ static void rnr_nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 /* IBA table 49: what a NAK makes of the request it refuses. */
 static void nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
-    static const Mlx5CqeStatus status[] = {
-        [MLX5_NAK_INVALID_REQ - MLX5_AETH_NAK] = {
-            MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR, MLX5_VENDOR_REMOTE_INVAL },
-        [MLX5_NAK_REMOTE_ACCESS - MLX5_AETH_NAK] = {
-            MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR, MLX5_VENDOR_REMOTE_ACCESS },
-        [MLX5_NAK_REMOTE_OP - MLX5_AETH_NAK] = {
-            MLX5_CQE_SYNDROME_REMOTE_OP_ERR, MLX5_VENDOR_REMOTE_OP },
+    static const Mlx5Vendor vendor[] = {
+        [MLX5_NAK_INVALID_REQ - MLX5_AETH_NAK] = MLX5_VENDOR_REMOTE_INVAL,
+        [MLX5_NAK_REMOTE_ACCESS - MLX5_AETH_NAK] = MLX5_VENDOR_REMOTE_ACCESS,
+        [MLX5_NAK_REMOTE_OP - MLX5_AETH_NAK] = MLX5_VENDOR_REMOTE_OP,
     };
     uint32_t code = pkt->syndrome & MLX5_AETH_VALUE_MASK;
 
     if (pkt->syndrome == MLX5_NAK_PSN_SEQ) {
         if (spend_retry(e, pkt->psn)) {
+            mlx5_engine_count(e->qp, packet_seq_err);
             rewind_to(e, pkt->psn);
         }
-    } else if (code < G_N_ELEMENTS(status)) {
-        fail_at(e, pkt->psn, status[code].syndrome, status[code].vendor);
+    } else if (code < G_N_ELEMENTS(vendor)) {
+        fail_at(e, pkt->psn, vendor[code]);
     }
 }
 
@@ -220,19 +221,26 @@ static void answered(Mlx5QpEngine *e, Mlx5SendReq *req, uint32_t npsn)
     }
 }
 
-static Mlx5Payload store(Mlx5QpEngine *e, const Mlx5SendReq *req,
-                         uint64_t off, const Mlx5Pkt *pkt)
+/* Keep what came back. Return: false if the request failed by that. */
+static bool store(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
+                  const Mlx5Pkt *pkt)
 {
     Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5Payload result = mlx5_payload_scatter(e->qp->o.func, &user,
+                                              req->wqe.data, req->wqe.num_data,
+                                              off, pkt);
 
-    return mlx5_payload_scatter(e->qp->o.func, &user, req->wqe.data,
-                                req->wqe.num_data, off, pkt);
+    if (result != MLX5_PAYLOAD_OK) {
+        mlx5_req_fail(e, req, result == MLX5_PAYLOAD_KEY
+                                  ? MLX5_VENDOR_SCATTER_KEY
+                                  : MLX5_VENDOR_SCATTER_MEMORY);
+    }
+    return result == MLX5_PAYLOAD_OK;
 }
 
 static void bad_response(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
-    mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
-                  MLX5_VENDOR_BAD_RESPONSE);
+    mlx5_req_fail(e, req, MLX5_VENDOR_BAD_RESPONSE);
 }
 
 static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
@@ -251,10 +259,7 @@ static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         pkt->len > w->length - off ||
         pkt->last != (off + pkt->len == w->length)) {
         bad_response(e, req);
-    } else if (store(e, req, off, pkt) != MLX5_PAYLOAD_OK) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                      MLX5_VENDOR_SCATTER_KEY);
-    } else {
+    } else if (store(e, req, off, pkt)) {
         answered(e, req, pkt->npsn);
     }
 }
@@ -271,10 +276,7 @@ static void atomic_ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     mlx5_atomic_store(e->qp, pkt->swap_add, bytes);
     if (!(req->wqe.op->flags & ATOMIC)) {
         bad_response(e, req);
-    } else if (store(e, req, 0, &data) != MLX5_PAYLOAD_OK) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                      MLX5_VENDOR_SCATTER_KEY);
-    } else {
+    } else if (store(e, req, 0, &data)) {
         answered(e, req, 1);
     }
 }
@@ -315,6 +317,7 @@ void mlx5_req_timeout(Mlx5QpEngine *e)
     Mlx5Requester *r = &e->req;
 
     if (r->una != sent_psn(e) && spend_retry(e, r->una)) {
+        mlx5_engine_count(e->qp, local_ack_timeout_err);
         rewind_to(e, r->una);
     }
 }

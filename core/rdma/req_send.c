@@ -93,8 +93,7 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     if ((off == 0 && !last &&
          !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_READ)) ||
         !mlx5_payload_gather(e->qp, &req->wqe, off, len, &pkt)) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                      MLX5_VENDOR_GATHER_KEY);
+        mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
         return true;
     }
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
@@ -120,8 +119,7 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
 
     fill(e, req, 0, &pkt);
     if (!mlx5_payload_gather(e->qp, &req->wqe, 0, req->wqe.length, &pkt)) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                      MLX5_VENDOR_GATHER_KEY);
+        mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
         return true;
     }
     fill_last(req, &pkt);
@@ -163,8 +161,7 @@ static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
     fill(e, req, off, &pkt);
     if (off == 0 &&
         !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_WRITE)) {
-        mlx5_req_fail(e, req, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                      MLX5_VENDOR_SCATTER_KEY);
+        mlx5_req_fail(e, req, MLX5_VENDOR_SCATTER_KEY);
         return true;
     }
     fill_last(req, &pkt);
@@ -190,7 +187,7 @@ static bool run_local(Mlx5QpEngine *e, Mlx5SendReq *req)
         result = mlx5_umr_execute(e->qp, &req->wqe);
     }
     if (result != MLX5_UMR_OK) {
-        mlx5_req_fail(e, req, mlx5_umr_syndrome(result), MLX5_VENDOR_UMR);
+        mlx5_req_fail(e, req, mlx5_umr_vendor(result));
         return true;
     }
     advance(&e->req);

@@ -50,6 +50,7 @@ static void duplicate(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     uint32_t old = mlx5_psn_diff(r->epsn, pkt->psn);
     Mlx5Pkt rest = *pkt;
 
+    mlx5_engine_count(e->qp, duplicate_request);
     if (pkt->op == MLX5_PKT_CMP_SWAP || pkt->op == MLX5_PKT_FETCH_ADD) {
         duplicate_atomic(e, pkt);
     } else if (pkt->op == MLX5_PKT_READ) {
@@ -61,7 +62,7 @@ static void duplicate(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         rest.npsn -= old;
         rest.skip += (uint64_t)old * pkt->mtu_bytes;
         rest.len -= (uint64_t)old * pkt->mtu_bytes;
-        r->nak_sent = false;
+        r->nak_sent = r->rnr_sent = false;
         mlx5_resp_execute(e, &rest);
     } else {
         Mlx5RespItem item = { .op = MLX5_PKT_ACK, .msn = r->msn, .npsn = 1,
@@ -77,10 +78,14 @@ static void reliable(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     Mlx5Responder *r = &e->resp;
     int32_t ahead = mlx5_psn_diff(pkt->psn, r->epsn);
 
+    /* What follows a request that found no receive is no surprise. */
+    if (ahead > 0 && !r->rnr_sent) {
+        mlx5_engine_count(e->qp, out_of_sequence);
+    }
     if (ahead < 0) {
         duplicate(e, pkt);
     } else if (ahead == 0) {
-        r->nak_sent = false;
+        r->nak_sent = r->rnr_sent = false;
         mlx5_resp_execute(e, pkt);
     } else if (!r->nak_sent) {
         Mlx5RespItem item = { .op = MLX5_PKT_ACK, .psn = r->epsn, .npsn = 1,

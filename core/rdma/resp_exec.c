@@ -32,21 +32,23 @@ void mlx5_resp_refuse(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
 
 static void invalid(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
+    mlx5_engine_count(e->qp, resp_remote_invalid_request);
     mlx5_resp_refuse(e, pkt, MLX5_NAK_INVALID_REQ,
                      MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR);
 }
 
 static void no_access(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
+    mlx5_engine_count(e->qp, resp_remote_access_errors);
     mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_ACCESS,
                      MLX5_EVENT_TYPE_WQ_ACCESS_ERROR);
 }
 
-/* The receive in hand fails with @syndrome; the sender is told @nak. */
-static void fail_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
-                      uint8_t vendor, uint8_t nak)
+/* The receive in hand fails for @vendor's reason; the sender is told @nak. */
+static void fail_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, Mlx5Vendor vendor,
+                      uint8_t nak)
 {
-    Mlx5CqeRecv c = { .status = { syndrome, vendor } };
+    Mlx5CqeRecv c = { .vendor = vendor };
 
     mlx5_resp_complete(e, &c);
     mlx5_resp_refuse(e, pkt, nak, 0);
@@ -64,12 +66,13 @@ static void not_ready(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                     MLX5_GET(qpc, e->qp->qpc, min_rnr_nak),
     };
 
+    mlx5_engine_count(e->qp, out_of_buffer);
     if (!is_reliable(pkt)) {
         mlx5_resp_refuse(e, pkt, 0, 0);
         return;
     }
     /* What follows is out of sequence, and that was said (IBA 9.7.5.2.8). */
-    e->resp.nak_sent = true;
+    e->resp.nak_sent = e->resp.rnr_sent = true;
     mlx5_resp_push(e, &item);
 }
 
@@ -169,19 +172,16 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         begin(r, pkt);
     }
     if (r->off + pkt->len > r->recv->length) {
-        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
-                  MLX5_VENDOR_RECV_TOO_SHORT, MLX5_NAK_INVALID_REQ);
+        fail_recv(e, pkt, MLX5_VENDOR_RECV_TOO_SHORT, MLX5_NAK_INVALID_REQ);
         return;
     }
     result = mlx5_resp_scatter(e, r->off, pkt);
     if (result != MLX5_PAYLOAD_OK) {
-        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                  MLX5_VENDOR_RECV_KEY, MLX5_NAK_REMOTE_OP);
+        fail_recv(e, pkt, mlx5_resp_scatter_vendor(result), MLX5_NAK_REMOTE_OP);
         return;
     }
     if (pkt->last && pkt->has_inv && !invalidate(e, pkt->imm)) {
-        fail_recv(e, pkt, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR,
-                  MLX5_VENDOR_INVALIDATE, MLX5_NAK_REMOTE_ACCESS);
+        fail_recv(e, pkt, MLX5_VENDOR_INVALIDATE, MLX5_NAK_REMOTE_ACCESS);
         return;
     }
     if (pkt->last) {
@@ -254,6 +254,9 @@ static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
         return;
     }
+    if (pkt->last) {
+        mlx5_engine_count(e->qp, rx_write_requests);
+    }
     if (pkt->last && pkt->has_imm) {
         complete_recv(e, pkt, r->total);
     }
@@ -295,6 +298,7 @@ static void do_read(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (!read_ok(e, pkt)) {
         return;
     }
+    mlx5_engine_count(e->qp, rx_read_requests);
     r->epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
     r->msn = mlx5_psn_add(r->msn, 1);
     item = read_item(e, pkt);
@@ -349,6 +353,7 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
         return;
     }
+    mlx5_engine_count(e->qp, rx_atomic_requests);
     r->epsn = mlx5_psn_add(pkt->psn, 1);
     r->msn = mlx5_psn_add(r->msn, 1);
     remember_atomic(r, pkt->psn, item.value);

@@ -58,6 +58,12 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
                                 recv->num_data, off, pkt);
 }
 
+Mlx5Vendor mlx5_resp_scatter_vendor(Mlx5Payload result)
+{
+    return result == MLX5_PAYLOAD_KEY ? MLX5_VENDOR_RECV_KEY
+                                      : MLX5_VENDOR_RECV_MEMORY;
+}
+
 void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c)
 {
     Mlx5Responder *r = &e->resp;

@@ -98,9 +98,9 @@ static Mlx5Payload scatter(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 }
 
 /* A receive that cannot take the datagram ends the queue pair (10.8.3.2). */
-static void fail(Mlx5QpEngine *e, uint8_t syndrome, uint8_t vendor)
+static void fail(Mlx5QpEngine *e, Mlx5Vendor vendor)
 {
-    Mlx5CqeRecv c = { .status = { syndrome, vendor } };
+    Mlx5CqeRecv c = { .vendor = vendor };
 
     mlx5_resp_complete(e, &c);
     mlx5_qp_set_state(e->qp, MLX5_QP_STATE_ERR);
@@ -117,21 +117,27 @@ void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         .grh = true,
         .l3_type = l3_type(&pkt->addr),
     };
+    Mlx5Payload result;
 
     if (pkt->op != MLX5_PKT_SEND || pkt->has_inv ||
-        pkt->qkey != MLX5_GET(qpc, e->qp->qpc, q_key) ||
-        mlx5_resp_take_recv(e, pkt) != MLX5_RESP_RECV_OK) {
+        pkt->qkey != MLX5_GET(qpc, e->qp->qpc, q_key)) {
+        return;
+    }
+    if (mlx5_resp_take_recv(e, pkt) != MLX5_RESP_RECV_OK) {
+        mlx5_engine_count(e->qp, out_of_buffer);
         return;
     }
     if (e->qp->st == MLX5_QP_ST_QP1) {
         c.imm = DEFAULT_PKEY;
     }
     if (c.byte_cnt > e->resp.recv->length) {
-        fail(e, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
-             MLX5_VENDOR_RECV_TOO_SHORT);
-    } else if (scatter(e, pkt) != MLX5_PAYLOAD_OK) {
-        fail(e, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, MLX5_VENDOR_RECV_KEY);
-    } else {
-        mlx5_resp_complete(e, &c);
+        fail(e, MLX5_VENDOR_RECV_TOO_SHORT);
+        return;
     }
+    result = scatter(e, pkt);
+    if (result != MLX5_PAYLOAD_OK) {
+        fail(e, mlx5_resp_scatter_vendor(result));
+        return;
+    }
+    mlx5_resp_complete(e, &c);
 }

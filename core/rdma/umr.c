@@ -346,33 +346,34 @@ Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe)
 
 static const struct {
     const char *name;
-    uint8_t syndrome;
+    uint8_t vendor;
 } results[] = {
     [MLX5_UMR_OK] = { "ok", 0 },
-#define R(result, name, syndrome) \
-    [MLX5_UMR_##result] = { name, MLX5_CQE_SYNDROME_##syndrome }
-    R(MALFORMED, "malformed", LOCAL_QP_OP_ERR),
-    R(NO_KEY, "no such key", MW_BIND_ERR),
-    R(NOT_ENABLED, "umr_en is 0", MW_BIND_ERR),
-    R(PRIVILEGE, "not this queue's to change", MW_BIND_ERR),
-    R(NOT_FREE, "key is not free", MW_BIND_ERR),
-    R(IS_FREE, "key is free", MW_BIND_ERR),
-    R(QPN, "bound to another queue", MW_BIND_ERR),
-    R(MASK, "mkey_mask names what cannot change", LOCAL_QP_OP_ERR),
-    R(UNSUPPORTED, "signature is not supported", LOCAL_QP_OP_ERR),
-    R(XLT_BOUNDS, "translations past the key's room", MW_BIND_ERR),
-    R(XLT_ALIGN, "translations not in units of 64 bytes", LOCAL_QP_OP_ERR),
-    R(SOURCE, "translations cannot be read", LOCAL_PROT_ERR),
-    R(CONTEXT, "resulting context is invalid", MW_BIND_ERR),
-    R(BIND, "region cannot carry the window", MW_BIND_ERR),
+#define R(result, name) \
+    [MLX5_UMR_##result] = { name, MLX5_VENDOR_UMR_##result }
+    R(MALFORMED, "malformed"),
+    R(NO_KEY, "no such key"),
+    R(NOT_ENABLED, "umr_en is 0"),
+    R(PRIVILEGE, "not this queue's to change"),
+    R(NOT_FREE, "key is not free"),
+    R(IS_FREE, "key is free"),
+    R(QPN, "bound to another queue"),
+    R(MASK, "mkey_mask names what cannot change"),
+    R(UNSUPPORTED, "signature is not supported"),
+    R(XLT_BOUNDS, "translations past the key's room"),
+    R(XLT_ALIGN, "translations not in units of 64 bytes"),
+    R(SOURCE, "translations cannot be read"),
+    R(CONTEXT, "resulting context is invalid"),
+    R(BIND, "region cannot carry the window"),
 #undef R
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(results) == MLX5_UMR_RESULT_COUNT);
 
-uint8_t mlx5_umr_syndrome(Mlx5UmrResult result)
+Mlx5Vendor mlx5_umr_vendor(Mlx5UmrResult result)
 {
-    return result < MLX5_UMR_RESULT_COUNT ? results[result].syndrome
-                                          : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+    /* Of our own enum. */
+    g_assert(result < MLX5_UMR_RESULT_COUNT);
+    return results[result].vendor;
 }
 
 const char *mlx5_umr_result_name(Mlx5UmrResult result)

@@ -33,8 +33,8 @@ typedef enum Mlx5UmrResult {
 
 /** Carry out @wqe (parsed, opcode UMR) posted on @qp. */
 Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
-/** Return: the completion syndrome (Mlx5CqeSyndrome) of a refusal. */
-uint8_t mlx5_umr_syndrome(Mlx5UmrResult result);
+/** Return: the vendor code of a refusal's completion. */
+Mlx5Vendor mlx5_umr_vendor(Mlx5UmrResult result);
 const char *mlx5_umr_result_name(Mlx5UmrResult result);
 
 #endif

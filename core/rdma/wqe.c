@@ -242,9 +242,6 @@ static Mlx5WqeError parse_data(Cursor *c)
 {
     Mlx5WqeError error = MLX5_WQE_OK;
 
-    if (c->at < c->end && !(c->wqe->op->flags & MLX5_WQEF_DATA)) {
-        return MLX5_WQE_ERR_DATA_OP;
-    }
     while (c->at < c->end && error == MLX5_WQE_OK) {
         error = MLX5_GET(wqe_inline, c->wqe->raw + c->at, inline)
                     ? parse_inline(c) : parse_pointer(c);
@@ -339,6 +336,10 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
     if (error != MLX5_WQE_OK) {
         return error;
     }
+    /* 16 bits, not modulo the ring (driver: wr.c mlx5r_finish_wqe). */
+    if (wqe->index != index) {
+        return MLX5_WQE_ERR_INDEX;
+    }
     more = wqe->ds * 16u > MLX5_WQE_BB ? wqe->ds * 16u - MLX5_WQE_BB : 0;
     if (more && !mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
                                      (at + MLX5_WQE_BB) % size,
@@ -352,24 +353,23 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
 
 static const struct {
     const char *name;
-    uint8_t syndrome;
+    uint8_t vendor;
 } errors[] = {
-#define E(error, name) \
-    [MLX5_WQE_##error] = { name, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR }
     [MLX5_WQE_OK] = { "ok", 0 },
-    E(ERR_FETCH, "ring not readable"),
-    E(ERR_DS, "ds is 0"),
-    E(ERR_BEYOND, "longer than posted"),
-    E(ERR_QPN, "another queue's number"),
-    E(ERR_OPCODE, "unknown opcode"),
-    E(ERR_QP_TYPE, "opcode not of this transport"),
-    E(ERR_TRUNCATED, "truncated"),
-    E(ERR_INLINE, "inline data past the end"),
-    E(ERR_INLINE_OP, "inline data to be written"),
-    E(ERR_DATA_OP, "data on an operation without"),
-    E(ERR_ATOMIC_SIZE, "atomic result not 8 bytes"),
-    [MLX5_WQE_ERR_LENGTH] = { "longer than 2^31 bytes",
-                              MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR },
+#define E(error, vendor, name) \
+    [MLX5_WQE_ERR_##error] = { name, MLX5_VENDOR_##vendor }
+    E(FETCH, WQE_FETCH, "ring not readable"),
+    E(DS, WQE_DS, "ds is 0"),
+    E(BEYOND, WQE_BEYOND, "longer than posted"),
+    E(QPN, WQE_QPN, "another queue's number"),
+    E(INDEX, WQE_INDEX, "another place's index"),
+    E(OPCODE, WQE_OPCODE, "unknown opcode"),
+    E(QP_TYPE, WQE_QP_TYPE, "opcode not of this transport"),
+    E(TRUNCATED, WQE_TRUNCATED, "truncated"),
+    E(INLINE, WQE_INLINE, "inline data past the end"),
+    E(INLINE_OP, WQE_INLINE_OP, "inline data to be written"),
+    E(ATOMIC_SIZE, WQE_ATOMIC_SIZE, "atomic result not 8 bytes"),
+    E(LENGTH, MSG_MAX, "longer than 2^31 bytes"),
 #undef E
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(errors) == MLX5_WQE_ERR_COUNT);
@@ -379,10 +379,11 @@ const char *mlx5_wqe_error_name(Mlx5WqeError error)
     return error < MLX5_WQE_ERR_COUNT ? errors[error].name : "?";
 }
 
-uint8_t mlx5_wqe_error_syndrome(Mlx5WqeError error)
+Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error)
 {
-    return error < MLX5_WQE_ERR_COUNT ? errors[error].syndrome
-                                      : MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+    /* Of our own enum. */
+    g_assert(error < MLX5_WQE_ERR_COUNT);
+    return errors[error].vendor;
 }
 
 void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error)

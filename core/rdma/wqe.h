@@ -15,6 +15,7 @@
 #define MLX5_RDMA_WQE_H
 
 #include "obj/qp.h"
+#include "rdma/vendor.h"
 
 /** Send opcodes (driver: device.h). */
 typedef enum Mlx5Opcode {
@@ -60,12 +61,12 @@ typedef enum Mlx5WqeError {
     MLX5_WQE_ERR_DS,             /* ds is 0 */
     MLX5_WQE_ERR_BEYOND,         /* longer than what was posted */
     MLX5_WQE_ERR_QPN,            /* another queue's number */
+    MLX5_WQE_ERR_INDEX,          /* not the index of where it stands */
     MLX5_WQE_ERR_OPCODE,         /* unknown opcode */
     MLX5_WQE_ERR_QP_TYPE,        /* opcode not allowed on this transport */
     MLX5_WQE_ERR_TRUNCATED,      /* ends inside a segment it must have */
     MLX5_WQE_ERR_INLINE,         /* inline data reach past the end */
     MLX5_WQE_ERR_INLINE_OP,      /* inline data where memory is written */
-    MLX5_WQE_ERR_DATA_OP,        /* data segments on an operation without */
     MLX5_WQE_ERR_ATOMIC_SIZE,    /* an atomic's result is not 8 bytes */
     MLX5_WQE_ERR_LENGTH,         /* more than 2^31 bytes in total */
     MLX5_WQE_ERR_COUNT
@@ -150,8 +151,8 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
                             Mlx5SendWqe *wqe);
 /** Return: the check's name ("truncated"). */
 const char *mlx5_wqe_error_name(Mlx5WqeError error);
-/** Return: the completion syndrome (Mlx5CqeSyndrome) for a refused WQE. */
-uint8_t mlx5_wqe_error_syndrome(Mlx5WqeError error);
+/** Return: the vendor code of a refused WQE's completion. */
+Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error);
 /** A line for MLX5_TRACE_WQE, if somebody listens. */
 void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error);
 

@@ -7,6 +7,7 @@
 #define ERRORS_H
 
 #include "rig.h"
+#include "vendor_synd.h"
 
 #define ERRORS_BUF 65536u
 #define ERRORS_QUIET_MS 60
@@ -51,6 +52,9 @@ bool err_recv(struct bench *b, struct rig_side *s, uint64_t id, uint32_t len,
 /** err_expect() - the next completion has this id and status. */
 bool err_expect(struct bench *b, struct ibv_cq *cq, uint64_t id,
                 enum ibv_wc_status status);
+/** err_fails() - it failed with this status and, on mlx5, this vendor code. */
+bool err_fails(struct bench *b, struct ibv_cq *cq, uint64_t id,
+               enum ibv_wc_status status, enum vendor_synd vendor);
 /** err_flushed() - the next completions are flushes of @first.. in order. */
 bool err_flushed(struct bench *b, struct ibv_cq *cq, uint64_t first,
                  unsigned n);
@@ -67,6 +71,7 @@ void errors_retry(struct bench *b);
 void errors_datagram(struct bench *b);
 void errors_flush(struct bench *b);
 void errors_event(struct bench *b);
+void errors_counter(struct bench *b);
 void errors_refuse(struct bench *b);
 
 #endif

@@ -20,7 +20,8 @@ static bool lost_peer(struct bench *b, struct rig_pair *pair)
 
     if (!err_send(b, &pair->a, IBV_WR_SEND, 1, 0, KEY_GOOD, KEY_GOOD) ||
         !err_send(b, &pair->a, IBV_WR_SEND, 2, 0, KEY_GOOD, KEY_GOOD) ||
-        !err_expect(b, pair->a.cq, 1, IBV_WC_RETRY_EXC_ERR) ||
+        !err_fails(b, pair->a.cq, 1, IBV_WC_RETRY_EXC_ERR,
+                   VENDOR_RETRY_EXCEEDED) ||
         !err_flushed(b, pair->a.cq, 2, 1)) {
         return false;
     }
@@ -79,7 +80,8 @@ static void rnr_exceeded(struct bench *b, enum ibv_wr_opcode op,
     rig_pair_make(&b->rig, &pair, &attr);
     ok = err_send(b, &pair.a, op, 1, 0, KEY_GOOD, KEY_GOOD) &&
          err_send(b, &pair.a, IBV_WR_RDMA_WRITE, 2, 0, KEY_GOOD, KEY_GOOD) &&
-         err_expect(b, pair.a.cq, 1, IBV_WC_RNR_RETRY_EXC_ERR) &&
+         err_fails(b, pair.a.cq, 1, IBV_WC_RNR_RETRY_EXC_ERR,
+                   VENDOR_RNR_EXCEEDED) &&
          err_flushed(b, pair.a.cq, 2, 1) &&
          err_states(b, &pair, IBV_QPS_ERR, IBV_QPS_RTS) &&
          err_recover(b, &pair);
@@ -175,7 +177,8 @@ static void ud_no_receive(struct bench *b)
 
 /* A local error stops the send queue; the receive queue may live on (SQE). */
 static void ud_local(struct bench *b, const char *name, uint32_t len,
-                     enum err_key lkey, enum ibv_wc_status status)
+                     enum err_key lkey, enum ibv_wc_status status,
+                     enum vendor_synd vendor)
 {
     enum ibv_qp_state state;
     struct rig_pair pair;
@@ -185,7 +188,7 @@ static void ud_local(struct bench *b, const char *name, uint32_t len,
     ok = err_recv(b, &pair.b, 7, 8192, KEY_GOOD) &&
          ud_send(b, &pair, 1, len, RIG_QKEY, lkey) &&
          ud_send(b, &pair, 2, 64, RIG_QKEY, KEY_GOOD) &&
-         err_expect(b, pair.a.cq, 1, status) &&
+         err_fails(b, pair.a.cq, 1, status, vendor) &&
          err_flushed(b, pair.a.cq, 2, 1) &&
          (rig_quiet(pair.b.cq, ERRORS_QUIET_MS) || err_why(b, "it arrived"));
     state = rig_state(pair.a.qp);
@@ -246,11 +249,12 @@ void errors_datagram(struct bench *b)
 {
     ud_wrong_qkey(b);
     ud_no_receive(b);
-    ud_local(b, "ud-bad-lkey", 64, KEY_BAD, IBV_WC_LOC_PROT_ERR);
+    ud_local(b, "ud-bad-lkey", 64, KEY_BAD, IBV_WC_LOC_PROT_ERR,
+             VENDOR_GATHER_KEY);
     if (b->mlx5) {
         ud_local(b, "ud-longer-than-mtu",
                  (128u << b->rig.port.active_mtu) + 1, KEY_GOOD,
-                 IBV_WC_LOC_LEN_ERR);
+                 IBV_WC_LOC_LEN_ERR, VENDOR_MSG_MTU);
     } else {
         tap_skip("ud-longer-than-mtu", "rxe says it was sent");
     }
@@ -337,7 +341,8 @@ static bool recover_often(struct bench *b, struct rig_pair *pair)
     for (unsigned i = 0; i < 20; i++) {
         if (!err_send(b, &pair->a, IBV_WR_RDMA_WRITE, 1, 0, KEY_GOOD,
                       KEY_BAD) ||
-            !err_expect(b, pair->a.cq, 1, IBV_WC_REM_ACCESS_ERR) ||
+            !err_fails(b, pair->a.cq, 1, IBV_WC_REM_ACCESS_ERR,
+                       VENDOR_REMOTE_ACCESS) ||
             !err_recover(b, pair)) {
             return err_why(b, "round %u", i);
         }

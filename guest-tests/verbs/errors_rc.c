@@ -38,6 +38,7 @@ struct rc_case {
     int access_b;               /* of the responder's queue pair; 0: all */
     enum ibv_wc_status near;    /* at the requester */
     enum ibv_wc_status far;     /* of the first receive */
+    enum vendor_synd near_vendor, far_vendor;
     enum ibv_event_type event;  /* at the responder (CQ_ERR, 0: none) */
 };
 
@@ -47,21 +48,27 @@ struct rc_case {
     .event = NO_EVENT
 
 /* Rows by who is at fault; more fields may follow. */
+#define RETURNS(o) ((o) == READ || (o) == FETCH_ADD || (o) == CMP_SWAP)
 #define NEAR_ROW(n, o, key, ...)                                            \
     { .name = n, .op = o, .lkey = key, .near = IBV_WC_LOC_PROT_ERR,         \
+      .near_vendor = RETURNS(o) ? VENDOR_SCATTER_KEY : VENDOR_GATHER_KEY,   \
       __VA_ARGS__ }
 #define ACCESS_ROW(n, o, key, ...)                                          \
     { .name = n, .op = o, .rkey = key, .near = IBV_WC_REM_ACCESS_ERR,       \
+      .near_vendor = VENDOR_REMOTE_ACCESS,                                  \
       .event = IBV_EVENT_QP_ACCESS_ERR, __VA_ARGS__ }
 #define INVALID_ROW(n, o, ...)                                              \
     { .name = n, .op = o, .near = IBV_WC_REM_INV_REQ_ERR,                   \
+      .near_vendor = VENDOR_REMOTE_INVAL,                                   \
       .event = IBV_EVENT_QP_REQ_ERR, __VA_ARGS__ }
 #define RECV_ROW(n, key)                                                    \
     { .name = n, .op = IBV_WR_SEND, .recv_key = key,                        \
-      .near = IBV_WC_REM_OP_ERR, .far = IBV_WC_LOC_PROT_ERR }
+      .near = IBV_WC_REM_OP_ERR, .near_vendor = VENDOR_REMOTE_OP,           \
+      .far = IBV_WC_LOC_PROT_ERR, .far_vendor = VENDOR_RECV_KEY }
 #define SHORT_ROW(n, o, length, room)                                       \
     { .name = n, .op = o, .len = length, .recv_len = room,                  \
-      .near = IBV_WC_REM_INV_REQ_ERR, .far = IBV_WC_LOC_LEN_ERR }
+      .near = IBV_WC_REM_INV_REQ_ERR, .near_vendor = VENDOR_REMOTE_INVAL,   \
+      .far = IBV_WC_LOC_LEN_ERR, .far_vendor = VENDOR_RECV_TOO_SHORT }
 
 static const struct rc_case cases[] = {
     /* the requester's own memory: the responder never hears of it */
@@ -188,7 +195,7 @@ static bool receives_right(struct bench *b, struct rig_pair *pair,
         return rig_quiet(pair->b.cq, ERRORS_QUIET_MS) ||
                err_why(b, "the responder completes something");
     }
-    if (taken && !err_expect(b, pair->b.cq, 100, k->far)) {
+    if (taken && !err_fails(b, pair->b.cq, 100, k->far, k->far_vendor)) {
         return err_why(b, "at the responder");
     }
     return err_flushed(b, pair->b.cq, 100 + taken, RECEIVES - taken);
@@ -212,7 +219,7 @@ static bool rc_run(struct bench *b, struct rig_pair *pair,
     enum ibv_qp_state bb = responder_fails(k) ? IBV_QPS_ERR : IBV_QPS_RTS;
 
     if (!post_all(b, pair, k) ||
-        !err_expect(b, pair->a.cq, 1, k->near) ||
+        !err_fails(b, pair->a.cq, 1, k->near, k->near_vendor) ||
         !err_flushed(b, pair->a.cq, 2, BEHIND) ||
         !receives_right(b, pair, k) ||
         !err_states(b, pair, IBV_QPS_ERR, bb) || !memory_right(b, k)) {

@@ -158,7 +158,11 @@ static bool too_many_wr(struct bench *b)
     /* one more may still fit the stride */
     init.cap.max_recv_sge = 4 * b->rig.dev.max_sge;
     qp = qp ? qp : ibv_create_qp(b->rig.pd, &init);
-    ok = ok && (!qp || err_why(b, "4 * max_sge"));
+    ok = ok && (!qp || err_why(b, "4 * max_sge receives"));
+    init.cap.max_recv_sge = 1;
+    init.cap.max_send_sge = 4 * b->rig.dev.max_sge;
+    qp = qp ? qp : ibv_create_qp(b->rig.pd, &init);
+    ok = ok && (!qp || err_why(b, "4 * max_sge sends"));
     if (qp) {
         ibv_destroy_qp(qp);
     }

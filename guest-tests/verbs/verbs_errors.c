@@ -71,8 +71,8 @@ bool err_recv(struct bench *b, struct rig_side *s, uint64_t id, uint32_t len,
     return !rc || err_why(b, "post_recv: %s", strerror(rc));
 }
 
-bool err_expect(struct bench *b, struct ibv_cq *cq, uint64_t id,
-                enum ibv_wc_status status)
+bool err_fails(struct bench *b, struct ibv_cq *cq, uint64_t id,
+               enum ibv_wc_status status, enum vendor_synd vendor)
 {
     struct ibv_wc wc;
 
@@ -86,18 +86,25 @@ bool err_expect(struct bench *b, struct ibv_cq *cq, uint64_t id,
                        ibv_wc_status_str(wc.status), (unsigned long long)id,
                        ibv_wc_status_str(status));
     }
-    if (b->mlx5 && status && !wc.vendor_err) {
-        return err_why(b, "%s without a vendor code",
-                       ibv_wc_status_str(status));
+    if (b->mlx5 && status && wc.vendor_err != vendor) {
+        return err_why(b, "%s with vendor code %#x, not %#x",
+                       ibv_wc_status_str(status), wc.vendor_err, vendor);
     }
     return true;
+}
+
+bool err_expect(struct bench *b, struct ibv_cq *cq, uint64_t id,
+                enum ibv_wc_status status)
+{
+    return err_fails(b, cq, id, status, 0);
 }
 
 bool err_flushed(struct bench *b, struct ibv_cq *cq, uint64_t first,
                  unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (!err_expect(b, cq, first + i, IBV_WC_WR_FLUSH_ERR)) {
+        if (!err_fails(b, cq, first + i, IBV_WC_WR_FLUSH_ERR,
+                       VENDOR_FLUSHED)) {
             return false;
         }
     }
@@ -241,6 +248,7 @@ int main(int argc, char **argv)
     errors_datagram(&b);
     errors_flush(&b);
     errors_event(&b);
+    errors_counter(&b);
     errors_refuse(&b);
     bench_close(&b);
     return tap_done();

@@ -352,7 +352,7 @@ static inline void r_qp(RTest *t, RQp *q, Mlx5QpSt st)
     R_QPC(q, st, st);
     R_QPC(q, uar_page, t->uar);
     R_QPC(q, mtu, 3);
-    R_QPC(q, log_msg_max, 31);
+    R_QPC(q, log_msg_max, 30);
     R_QPC(q, rre, 1);
     R_QPC(q, rwe, 1);
     R_QPC(q, rae, 1);

@@ -3,6 +3,7 @@
  * Every error completion at both ends: status, vendor code, states, events,
  * what is flushed, and that memory stayed as it was.
  */
+#include "net/link.h"
 #include "tests/rdma/rdma_helper.h"
 
 #define SRC R_DATA
@@ -50,6 +51,7 @@ static const Case cases[] = {
     { "long read lkey", NEAR(RDMA_READ, NO_WRITE, SCATTER_KEY),
       .len = 200000 },
     { "atomic lkey", NEAR(ATOMIC_FA, WILD, SCATTER_KEY) },
+    { "read where no memory is", NEAR(RDMA_READ, NO_MEMORY, SCATTER_MEMORY) },
     { "write rkey", ACCESS(RDMA_WRITE, WILD) },
     { "write rkey of another pd", ACCESS(RDMA_WRITE, OTHER_PD) },
     { "write rkey without write", ACCESS(RDMA_WRITE, NO_WRITE) },
@@ -80,7 +82,7 @@ static const Case cases[] = {
       .far_vendor = MLX5_VENDOR_RECV_KEY },
     { "receive where no memory is", .opcode = MLX5_OPCODE_SEND,
       .recv_key = NO_MEMORY, REMOTE_OP, .far = PROT,
-      .far_vendor = MLX5_VENDOR_RECV_KEY },
+      .far_vendor = MLX5_VENDOR_RECV_MEMORY },
     { "write where no memory is", .opcode = MLX5_OPCODE_RDMA_WRITE,
       .rkey = NO_MEMORY, REMOTE_OP, .event = MLX5_EVENT_TYPE_WQ_CATAS_ERROR },
     { "atomic where no memory is", .opcode = MLX5_OPCODE_ATOMIC_FA,
@@ -285,6 +287,43 @@ START_TEST(nak_after_reads)
 }
 END_TEST
 
+static int spoil;
+
+/* A link that makes an answer not fit its request. */
+static void spoiling(Mlx5Func *func, Mlx5Pkt *pkt)
+{
+    if (pkt->op == MLX5_PKT_READ_RESP && spoil == 0) {
+        pkt->len--;
+    } else if (pkt->op == MLX5_PKT_READ_RESP && spoil == 1) {
+        pkt->op = MLX5_PKT_ATOMIC_ACK;
+    } else if (pkt->op == MLX5_PKT_ATOMIC_ACK && spoil == 2) {
+        pkt->op = MLX5_PKT_READ_RESP;
+    }
+    mlx5_link_send(func, pkt);
+}
+
+START_TEST(bad_response)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    RWqe w = r_wqe(_i == 2 ? MLX5_OPCODE_ATOMIC_FA : MLX5_OPCODE_RDMA_READ);
+
+    spoil = _i;
+    mlx5_rdma_set_link(t->h->func, spoiling);
+    r_connect(t, 0);
+    r_raddr(&w, SRC, t->key);
+    if (_i == 2) {
+        r_atomic(&w, 1, 0);
+    }
+    r_data(&w, DST, 8, t->key);
+    r_post(&t->a, &w);
+    r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
+             MLX5_VENDOR_BAD_RESPONSE);
+    ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_ERR);
+    ck_assert_uint_eq(t->b.qp->state, MLX5_QP_STATE_RTS);
+    r_free(t);
+}
+END_TEST
+
 /* --- after the error --- */
 
 /* Sends and receives posted on a queue pair in error come back. */
@@ -361,46 +400,98 @@ END_TEST
 
 /* --- work requests that lie --- */
 
-static void lie(RTest *t, RWqe *w, uint32_t ds, uint8_t vendor,
+/* Overwrite a field of the control segment in the ring. */
+typedef enum Lie { NONE, DS, QPN, INDEX } Lie;
+
+static void lie(RTest *t, RWqe *w, Lie what, uint32_t value, uint8_t vendor,
                 uint8_t syndrome)
 {
+    uint64_t at = t->a.ring + t->a.qp->sq_base_bytes;
+    uint8_t b[64];
+
     r_connect(t, 0);
     r_put(&t->a, w);
-    if (ds != UINT32_MAX) {
-        uint8_t b[64];
-
-        fake_mem_read(t->h, t->a.ring + t->a.qp->sq_base_bytes, b, 64);
-        MLX5_SET(wqe_ctrl, b, ds, ds);
-        fake_mem_write(t->h, t->a.ring + t->a.qp->sq_base_bytes, b, 64);
+    fake_mem_read(t->h, at, b, 64);
+    switch (what) {
+    case DS:
+        MLX5_SET(wqe_ctrl, b, ds, value);
+        break;
+    case QPN:
+        MLX5_SET(wqe_ctrl, b, qpn, t->a.qp->o.id ^ value);
+        break;
+    case INDEX:
+        MLX5_SET(wqe_ctrl, b, wqe_index, value);
+        break;
+    default:
+        break;
     }
+    fake_mem_write(t->h, at, b, 64);
     r_ring(&t->a);
     fake_host_work(t->h);
     r_failed(&t->a, &t->a.scq, 0, syndrome, vendor);
     ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_ERR);
+    ck_assert_uint_eq(t->b.qp->state, MLX5_QP_STATE_RTS);
     r_quiet(&t->a);
+    r_quiet(&t->b);
     r_free(t);
 }
 
 #define OP_ERR MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR
 
+static const struct {
+    uint8_t opcode;
+    Lie what;
+    uint32_t value;
+    uint8_t vendor;
+} lie_rows[] = {
+    { MLX5_OPCODE_SEND, DS, 0, MLX5_VENDOR_WQE_DS },
+    { MLX5_OPCODE_SEND, DS, 63, MLX5_VENDOR_WQE_BEYOND },
+    { MLX5_OPCODE_RDMA_WRITE, DS, 1, MLX5_VENDOR_WQE_TRUNCATED },
+    { MLX5_OPCODE_RDMA_READ, DS, 1, MLX5_VENDOR_WQE_TRUNCATED },
+    { MLX5_OPCODE_ATOMIC_CS, DS, 2, MLX5_VENDOR_WQE_TRUNCATED },
+    { MLX5_OPCODE_UMR, DS, 2, MLX5_VENDOR_WQE_TRUNCATED },
+    { 0xee, DS, 1, MLX5_VENDOR_WQE_OPCODE },
+    { MLX5_OPCODE_SEND, QPN, 1, MLX5_VENDOR_WQE_QPN },
+    { MLX5_OPCODE_SEND, QPN, 0x800000, MLX5_VENDOR_WQE_QPN },
+    { MLX5_OPCODE_SEND, INDEX, 1, MLX5_VENDOR_WQE_INDEX },
+    { MLX5_OPCODE_NOP, INDEX, 0xffff, MLX5_VENDOR_WQE_INDEX },
+    /* The same slot, but of the ring's next round. */
+    { MLX5_OPCODE_SEND, INDEX, 1u << R_LOG_SQ, MLX5_VENDOR_WQE_INDEX },
+};
+
 START_TEST(lies)
 {
-    static const struct {
-        uint8_t opcode;
-        uint32_t ds;
-        uint8_t vendor;
-    } row[] = {
-        { MLX5_OPCODE_SEND, 0, MLX5_VENDOR_WQE_FORMAT },
-        { MLX5_OPCODE_SEND, 63, MLX5_VENDOR_WQE_FORMAT },
-        { MLX5_OPCODE_RDMA_WRITE, 1, MLX5_VENDOR_WQE_FORMAT },
-        { MLX5_OPCODE_RDMA_READ, 1, MLX5_VENDOR_WQE_FORMAT },
-        { MLX5_OPCODE_ATOMIC_CS, 2, MLX5_VENDOR_WQE_FORMAT },
-        { MLX5_OPCODE_UMR, 2, MLX5_VENDOR_WQE_FORMAT },
-        { 0xee, 1, MLX5_VENDOR_WQE_OPCODE },
-    };
-    RWqe w = r_wqe(row[_i].opcode);
+    RWqe w = r_wqe(lie_rows[_i].opcode);
 
-    lie(r_new(MLX5_QP_ST_RC), &w, row[_i].ds, row[_i].vendor, OP_ERR);
+    lie(r_new(MLX5_QP_ST_RC), &w, lie_rows[_i].what, lie_rows[_i].value,
+        lie_rows[_i].vendor, OP_ERR);
+}
+END_TEST
+
+/* Segments that do not go together. */
+START_TEST(bad_segments)
+{
+    static const uint8_t vendor[] = {
+        MLX5_VENDOR_WQE_INLINE, MLX5_VENDOR_WQE_INLINE_OP,
+        MLX5_VENDOR_WQE_ATOMIC_SIZE,
+    };
+    static const uint8_t opcode[] = {
+        MLX5_OPCODE_SEND, MLX5_OPCODE_RDMA_READ, MLX5_OPCODE_ATOMIC_FA,
+    };
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    RWqe w = r_wqe(opcode[_i]);
+
+    if (_i) {
+        r_raddr(&w, DST, t->key);
+    }
+    if (_i == 2) {
+        r_atomic(&w, 1, 0);
+        r_data(&w, SRC, 7, t->key);
+    } else {
+        r_inline(&w, "x", 1);
+        MLX5_SET(wqe_inline, w.b + 16, byte_count, 100);
+    }
+    lie(t, &w, NONE, 0, vendor[_i], OP_ERR);
 }
 END_TEST
 
@@ -411,7 +502,7 @@ START_TEST(too_long)
 
     r_data(&w, SRC, 0, t->key);  /* 2^31 */
     r_data(&w, SRC, 1, t->key);
-    lie(t, &w, UINT32_MAX, MLX5_VENDOR_MSG_TOO_LONG,
+    lie(t, &w, NONE, 0, MLX5_VENDOR_MSG_MAX,
         MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 END_TEST
@@ -423,7 +514,7 @@ START_TEST(longer_than_the_context_says)
 
     R_QPC(&t->a, log_msg_max, 10);
     r_data(&w, SRC, 1025, t->key);
-    lie(t, &w, UINT32_MAX, MLX5_VENDOR_MSG_TOO_LONG,
+    lie(t, &w, NONE, 0, MLX5_VENDOR_MSG_QP_MAX,
         MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 }
 END_TEST
@@ -539,10 +630,12 @@ int main(void)
     tcase_add_test(tc, broken_off);
     tcase_add_test(tc, key_goes_away);
     tcase_add_test(tc, nak_after_reads);
+    tcase_add_loop_test(tc, bad_response, 0, 3);
     tcase_add_test(tc, posted_in_error);
     tcase_add_test(tc, looks_back_off);
     tcase_add_test(tc, reset_forgets);
-    tcase_add_loop_test(tc, lies, 0, 7);
+    tcase_add_loop_test(tc, lies, 0, G_N_ELEMENTS(lie_rows));
+    tcase_add_loop_test(tc, bad_segments, 0, 3);
     tcase_add_test(tc, too_long);
     tcase_add_test(tc, longer_than_the_context_says);
     tcase_add_test(tc, counter_beyond_ring);

@@ -166,7 +166,7 @@ START_TEST(ud_send_queue_error)
     r_recv(&t->a, DST, 64);
     post_ud(t, t->b.qp->o.id, R_QKEY, 0, mtu + 1);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR,
-             MLX5_VENDOR_MSG_TOO_LONG);
+             MLX5_VENDOR_MSG_MTU);
     ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_SQER);
     post_ud(t, t->b.qp->o.id, R_QKEY, 0, 10);
     r_flushed(&t->a, &t->a.scq, 2);
@@ -319,7 +319,7 @@ START_TEST(uc_refuses)
     r_data(&w, SRC, 8, t->key);
     r_post(&t->a, &w);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,
-             MLX5_VENDOR_WQE_OPCODE);
+             MLX5_VENDOR_WQE_QP_TYPE);
     ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_SQER);
     r_free(t);
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Vendor codes of error completions, as mlx5sim gives them. Made from
+ * core/rdma/vendor_synd.def by core/tests/check_vendor_synd.py --write.
+ */
+#ifndef VENDOR_SYND_H
+#define VENDOR_SYND_H
+
+enum vendor_synd {
+    VENDOR_GATHER_KEY = 0x52,
+    VENDOR_SCATTER_KEY = 0x54,
+    VENDOR_SCATTER_MEMORY = 0x55,
+    VENDOR_RECV_KEY = 0x32,
+    VENDOR_RECV_MEMORY = 0x33,
+    VENDOR_RECV_TOO_SHORT = 0x34,
+    VENDOR_INVALIDATE = 0x35,
+    VENDOR_WQE_FETCH = 0x60,
+    VENDOR_WQE_DS = 0x61,
+    VENDOR_WQE_BEYOND = 0x62,
+    VENDOR_WQE_QPN = 0x63,
+    VENDOR_WQE_INDEX = 0x64,
+    VENDOR_WQE_OPCODE = 0x68,
+    VENDOR_WQE_QP_TYPE = 0x69,
+    VENDOR_WQE_TRUNCATED = 0x6a,
+    VENDOR_WQE_INLINE = 0x6b,
+    VENDOR_WQE_INLINE_OP = 0x6c,
+    VENDOR_WQE_ATOMIC_SIZE = 0x6e,
+    VENDOR_SQ_OVERFLOW = 0x6f,
+    VENDOR_MSG_MAX = 0x71,
+    VENDOR_MSG_QP_MAX = 0x72,
+    VENDOR_MSG_MTU = 0x73,
+    VENDOR_BAD_RESPONSE = 0x78,
+    VENDOR_RETRY_EXCEEDED = 0x81,
+    VENDOR_RNR_EXCEEDED = 0x87,
+    VENDOR_REMOTE_ACCESS = 0x88,
+    VENDOR_REMOTE_OP = 0x89,
+    VENDOR_REMOTE_INVAL = 0x8a,
+    VENDOR_UMR_MALFORMED = 0xa0,
+    VENDOR_UMR_NO_KEY = 0xa1,
+    VENDOR_UMR_NOT_ENABLED = 0xa2,
+    VENDOR_UMR_PRIVILEGE = 0xa3,
+    VENDOR_UMR_NOT_FREE = 0xa4,
+    VENDOR_UMR_IS_FREE = 0xa5,
+    VENDOR_UMR_QPN = 0xa6,
+    VENDOR_UMR_MASK = 0xa7,
+    VENDOR_UMR_UNSUPPORTED = 0xa8,
+    VENDOR_UMR_XLT_BOUNDS = 0xa9,
+    VENDOR_UMR_XLT_ALIGN = 0xaa,
+    VENDOR_UMR_SOURCE = 0xab,
+    VENDOR_UMR_CONTEXT = 0xac,
+    VENDOR_UMR_BIND = 0xad,
+    VENDOR_FLUSHED = 0xf9,
+};
+
+#endif
