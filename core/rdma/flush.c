@@ -65,6 +65,7 @@ static bool flush_recv(Mlx5QpEngine *e)
     static const Mlx5Pkt any = { .svc = MLX5_SVC_RC };
     Mlx5CqeRecv c = { .vendor = MLX5_VENDOR_FLUSHED };
 
+    mlx5_resp_check_recv(e);
     /* A shared queue's receives belong to all (IBA 10.3.1.8, o10-8.2.1). */
     if (!e->resp.have_recv &&
         (!e->qp->has_rq || e->qp->srq ||

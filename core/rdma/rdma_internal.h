@@ -277,6 +277,8 @@ typedef enum Mlx5RespRecv {
     MLX5_RESP_RECV_BROKEN,   /* the queue itself is */
 } Mlx5RespRecv;
 Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Forget the receive in hand if its shared queue was destroyed. */
+void mlx5_resp_check_recv(Mlx5QpEngine *e);
 /** Copy the payload of @pkt to byte @off and on of the receive in hand. */
 Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
                               const Mlx5Pkt *pkt);

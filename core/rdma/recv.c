@@ -155,6 +155,7 @@ Mlx5RecvResult mlx5_recv_fetch_srq(Mlx5Srq *srq, Mlx5RecvWqe *wqe)
     }
     wqe_clear(wqe);
     wqe->srq = srq;
+    wqe->srqn = srq->o.id;
     wqe->index = slot;
     parse_scatter(wqe, bytes + NEXT_BYTES, len - NEXT_BYTES);
     srq->head = next & (size - 1);
@@ -175,6 +176,12 @@ Mlx5RecvResult mlx5_recv_peek(Mlx5Qp *qp)
 Mlx5RecvResult mlx5_recv_fetch(Mlx5Qp *qp, Mlx5RecvWqe *wqe)
 {
     return qp->srq ? mlx5_recv_fetch_srq(qp->srq, wqe) : rq_fetch(qp, wqe);
+}
+
+bool mlx5_recv_alive(Mlx5Func *func, const Mlx5RecvWqe *wqe)
+{
+    return !wqe->srq ||
+           mlx5_obj_get(func, MLX5_OBJ_SRQ, wqe->srqn) == wqe->srq;
 }
 
 void mlx5_recv_reset(Mlx5Qp *qp)

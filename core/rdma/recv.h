@@ -28,6 +28,7 @@ typedef enum Mlx5RecvResult {
 
 typedef struct Mlx5RecvWqe {
     Mlx5Srq *srq;            /* where it came from; NULL = the QP's own */
+    uint32_t srqn;           /* its number: mlx5_recv_alive() */
     uint16_t index;          /* wqe_counter of its completion */
     uint64_t length;         /* sum of data[].len */
     uint32_t num_data;
@@ -46,6 +47,12 @@ Mlx5RecvResult mlx5_recv_peek(Mlx5Qp *qp);
 Mlx5RecvResult mlx5_recv_fetch(Mlx5Qp *qp, Mlx5RecvWqe *wqe);
 /** The same from an SRQ named by an XRC packet. */
 Mlx5RecvResult mlx5_recv_fetch_srq(Mlx5Srq *srq, Mlx5RecvWqe *wqe);
+/**
+ * Is the queue that @wqe came from still there? An XRC queue pair holds no
+ * reference on the shared queues that packets name: one may be destroyed
+ * between two packets of a message.
+ */
+bool mlx5_recv_alive(Mlx5Func *func, const Mlx5RecvWqe *wqe);
 /** The queue pair was reset: begin at index 0 again. */
 void mlx5_recv_reset(Mlx5Qp *qp);
 const char *mlx5_recv_result_name(Mlx5RecvResult result);

@@ -373,5 +373,6 @@ void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 
     /* Answers go elsewhere (mlx5_rdma_receive). */
     g_assert(pkt->op < G_N_ELEMENTS(row));
+    mlx5_resp_check_recv(e);
     row[pkt->op](e, pkt);
 }

@@ -44,6 +44,17 @@ Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                                      : MLX5_RESP_RECV_BROKEN;
 }
 
+void mlx5_resp_check_recv(Mlx5QpEngine *e)
+{
+    Mlx5Responder *r = &e->resp;
+
+    if (r->have_recv && !mlx5_recv_alive(e->qp->o.func, r->recv)) {
+        r->have_recv = false;
+        /* The rest of its message is out of order now. */
+        r->busy = r->busy && r->busy_op != MLX5_PKT_SEND;
+    }
+}
+
 Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
                               const Mlx5Pkt *pkt)
 {

@@ -489,6 +489,56 @@ START_TEST(xrc_wrong_queue)
 }
 END_TEST
 
+/*
+ * The shared queue goes while a message is on its way into one of its
+ * receives; an XRC queue pair does not keep it.
+ */
+START_TEST(xrc_queue_destroyed)
+{
+    RXrc x = xrc_new();
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+
+    MLX5_SET(wqe_xrc, w.b + w.len, xrc_srqn, x.s.srq->o.id);
+    w.len += 16;
+    r_data(&w, SRC, 1 << 20, x.t->key);
+    post_srq(x.t, &x.s, DST, 1 << 20, x.t->key);
+    r_put(&x.t->a, &w);
+    r_ring(&x.t->a);
+    ck_assert(x.t->b.qp->engine->resp.have_recv);
+    mlx5_func_lock(x.t->h->func);
+    mlx5_obj_delete(x.s.srq);
+    mlx5_func_unlock(x.t->h->func);
+    fake_host_work(x.t->h);
+    r_failed(&x.t->a, &x.t->a.scq, 0, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR,
+             MLX5_VENDOR_REMOTE_INVAL);
+    r_quiet(&x.t->b);
+    r_free(x.t);
+}
+END_TEST
+
+/* The same, and the queue pair is flushed next. */
+START_TEST(xrc_queue_destroyed_flush)
+{
+    RXrc x = xrc_new();
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+
+    MLX5_SET(wqe_xrc, w.b + w.len, xrc_srqn, x.s.srq->o.id);
+    w.len += 16;
+    r_data(&w, SRC, 1 << 20, x.t->key);
+    post_srq(x.t, &x.s, DST, 1 << 20, x.t->key);
+    r_put(&x.t->a, &w);
+    r_ring(&x.t->a);
+    mlx5_func_lock(x.t->h->func);
+    mlx5_obj_delete(x.s.srq);
+    mlx5_func_unlock(x.t->h->func);
+    r_set_state(&x.t->b, MLX5_QP_STATE_ERR);
+    fake_host_work(x.t->h);
+    ck_assert(!x.t->b.qp->engine->resp.have_recv);
+    r_quiet(&x.t->b);
+    r_free(x.t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("services");
@@ -511,5 +561,7 @@ int main(void)
     tcase_add_test(tc, srq);
     tcase_add_test(tc, xrc);
     tcase_add_test(tc, xrc_wrong_queue);
+    tcase_add_test(tc, xrc_queue_destroyed);
+    tcase_add_test(tc, xrc_queue_destroyed_flush);
     return t_main(s);
 }
