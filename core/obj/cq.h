@@ -56,6 +56,7 @@ typedef struct Mlx5Cq {
     uint32_t solicit_pi;     /* entry after the last solicited one, 24 bits */
     bool solicit_seen;
     uint32_t uar;            /* the page through which it is armed */
+    Mlx5Obj *uar_page;       /* that page; not freed while we are */
     uint8_t status;          /* cqc.status */
     uint8_t cqc[64];         /* as created and modified, for QUERY_CQ */
 } Mlx5Cq;

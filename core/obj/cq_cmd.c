@@ -88,6 +88,8 @@ static Mlx5Cq *cq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *cqc,
     cq->oi = MLX5_GET(cqc, cqc, oi);
     cq->dbr_gpa = MLX5_GET(cqc, cqc, dbr_addr);
     cq->uar = MLX5_GET(cqc, cqc, uar_page);
+    cq->uar_page = mlx5_obj_get(func, MLX5_OBJ_UAR, cq->uar);
+    mlx5_obj_ref(cq->uar_page);
     memcpy(cq->cqc, cqc, sizeof(cq->cqc));
     return cq;
 }
@@ -137,6 +139,7 @@ void mlx5_cq_release(void *obj)
     Mlx5Cq *cq = obj;
 
     mlx5_obj_unref(cq->eq);
+    mlx5_obj_unref(cq->uar_page);
     mlx5_ring_clear(&cq->ring);
 }
 

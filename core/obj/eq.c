@@ -191,6 +191,8 @@ static Mlx5Eq *eq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *eqc,
     eq->log_eq_size = MLX5_GET(eqc, eqc, log_eq_size);
     eq->vector = MLX5_GET(eqc, eqc, intr);
     eq->uar = MLX5_GET(eqc, eqc, uar_page);
+    eq->uar_page = mlx5_obj_get(func, MLX5_OBJ_UAR, eq->uar);
+    mlx5_obj_ref(eq->uar_page);
     eq->oi = MLX5_GET(eqc, eqc, oi);
     for (int i = 0; i < 4; i++) {
         eq->event_mask[i] = MLX5_GET_IDX(create_eq_in, cmd->in, event_bitmask,
@@ -240,6 +242,7 @@ void mlx5_eq_release(void *obj)
 {
     Mlx5Eq *eq = obj;
 
+    mlx5_obj_unref(eq->uar_page);
     mlx5_ring_clear(&eq->ring);
 }
 

@@ -33,6 +33,7 @@ typedef struct Mlx5Eq {
     uint32_t log_eq_size;
     uint32_t vector;
     uint32_t uar;            /* the page through which it is rung */
+    Mlx5Obj *uar_page;       /* that page; not freed while we are */
     bool oi;                 /* overrun ignore: overwrite, never drop */
     uint64_t event_mask[4];  /* event n = bit n % 64 of word n / 64 */
     uint32_t pi;             /* next entry written, free running, 24 bits */

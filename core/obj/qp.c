@@ -42,7 +42,7 @@ typedef struct QpParams {
     uint64_t rq_bytes, sq_bytes;
     const uint8_t *qpc;
     /* Objects it names. */
-    Mlx5Obj *pd, *xrcd;
+    Mlx5Obj *pd, *xrcd, *uar_page;
     Mlx5Cq *send_cq, *recv_cq;
     Mlx5Srq *srq;
 } QpParams;
@@ -175,10 +175,13 @@ static bool find_domains(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
 
 static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
 {
-    if (p->has_sq &&
-        !mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
-                       MLX5_GET(qpc, p->qpc, uar_page), MLX5_SYND_QP_UAR)) {
-        return false;
+    if (p->has_sq) {
+        p->uar_page = mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
+                                    MLX5_GET(qpc, p->qpc, uar_page),
+                                    MLX5_SYND_QP_UAR);
+        if (!p->uar_page) {
+            return false;
+        }
     }
     return find_domains(func, cmd, p) && find_cqs(func, cmd, p) &&
            find_srq(func, cmd, p);
@@ -198,11 +201,13 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
     qp->st = p->st;
     qp->pd = p->pd;
     qp->xrcd = p->xrcd;
+    qp->uar_page = p->uar_page;
     qp->send_cq = p->send_cq;
     qp->recv_cq = p->recv_cq;
     qp->srq = p->srq;
     mlx5_obj_ref(qp->pd);
     mlx5_obj_ref(qp->xrcd);
+    mlx5_obj_ref(qp->uar_page);
     mlx5_obj_ref(qp->send_cq);
     mlx5_obj_ref(qp->recv_cq);
     mlx5_obj_ref(qp->srq);
@@ -282,6 +287,7 @@ void mlx5_qp_release(void *obj)
     mlx5_obj_unref(qp->srq);
     mlx5_obj_unref(qp->recv_cq);
     mlx5_obj_unref(qp->send_cq);
+    mlx5_obj_unref(qp->uar_page);
     mlx5_obj_unref(qp->xrcd);
     mlx5_obj_unref(qp->pd);
     mlx5_ring_clear(&qp->ring);

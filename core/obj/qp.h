@@ -45,6 +45,7 @@ typedef struct Mlx5Qp {
                                      * that have no copy below */
     Mlx5Obj *pd;
     Mlx5Obj *xrcd;
+    Mlx5Obj *uar_page;       /* of the send doorbell; NULL without an SQ */
     Mlx5Cq *send_cq;
     Mlx5Cq *recv_cq;
     Mlx5Srq *srq;            /* only if rq_type says so */

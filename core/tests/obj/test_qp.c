@@ -37,6 +37,8 @@ START_TEST(create_each_service)
                       (64 << T_SQ_LOG) + (own_rq ? 64 << T_RQ_LOG : 0));
     ck_assert_uint_eq(qp->dbr_gpa, T_QP_DBR);
     ck_assert_uint_eq(qp->user_index, 0x123456);
+    ck_assert_uint_eq(qp->uar_page->id, f.uar);
+    ck_assert_uint_eq(qp->uar_page->refs, 1 + 2 + 1); /* EQ, CQs, and us */
     fake_host_free(f.h);
     ck_assert_uint_eq(spy.destroyed, 1);
 }

@@ -108,6 +108,38 @@ START_TEST(freed_page_is_dead)
 }
 END_TEST
 
+static void refuse_dealloc(FakeHost *h, uint32_t uar)
+{
+    TestCmd t;
+
+    T_DESTROY(h, &t, mlx5_cmd_dealloc_uar, dealloc_uar_in, uar, uar);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_BAD_RES_STATE_ERR);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_UAR_BUSY);
+}
+
+/* What is rung through a page keeps it: queues of events, completions. */
+START_TEST(page_in_use)
+{
+    FakeHost *h = setup();
+    uint32_t uar = t_alloc(h, mlx5_cmd_alloc_uar);
+    uint32_t other = t_alloc(h, mlx5_cmd_alloc_uar);
+    uint32_t eqn = t_eq(h, other, 3, 1, t_ring(0), 0);
+    uint32_t cqn = t_cq(h, uar, eqn, 3, t_ring(1), 0x8000);
+    TestCmd t;
+
+    refuse_dealloc(h, other);
+    refuse_dealloc(h, uar);
+    T_DESTROY(h, &t, mlx5_cmd_destroy_cq, destroy_cq_in, cqn, cqn);
+    T_DESTROY(h, &t, mlx5_cmd_dealloc_uar, dealloc_uar_in, uar, uar);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    refuse_dealloc(h, other);
+    T_DESTROY(h, &t, mlx5_cmd_destroy_eq, destroy_eq_in, eq_number, eqn);
+    T_DESTROY(h, &t, mlx5_cmd_dealloc_uar, dealloc_uar_in, uar, other);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    fake_host_free(h);
+}
+END_TEST
+
 START_TEST(cq_arm_in_two_halves)
 {
     FakeHost *h = setup();
@@ -144,6 +176,7 @@ int main(void)
     tcase_add_test(tc, no_engine_is_no_crash);
     tcase_add_test(tc, other_writes_are_ignored);
     tcase_add_test(tc, freed_page_is_dead);
+    tcase_add_test(tc, page_in_use);
     tcase_add_test(tc, cq_arm_in_two_halves);
     suite_add_tcase(suite, tc);
     return t_main(suite);
