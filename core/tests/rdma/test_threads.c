@@ -378,6 +378,11 @@ static gpointer command(gpointer opaque)
     return NULL;
 }
 
+/* Versions, command queue, initializing, health, timer and health counter. */
+static const uint32_t registers[] = {
+    0x0, 0x4, 0x10, 0x14, 0x18, 0x1fc, 0x200, 0x21c, 0x1000, 0x1004, 0x1010,
+};
+
 static void look(Side *s, unsigned round)
 {
     static const uint8_t frame[60] = { 255, 255, 255, 255, 255, 255, 2, 3 };
@@ -387,8 +392,8 @@ static void look(Side *s, unsigned round)
     if (json[0] != '{') {
         note_failure(s->w, "inspection says no object");
     }
-    for (unsigned at = 0; at < 0x40; at += 4) {
-        mlx5_func_bar_read(s->h->func, at, 4);
+    for (size_t i = 0; i < G_N_ELEMENTS(registers); i++) {
+        mlx5_func_bar_read(s->h->func, registers[i], 4);
     }
     mlx5_func_vsc_write(s->h->func, 8, round & 1);
     mlx5_func_vsc_read(s->h->func, 8);
