@@ -245,9 +245,11 @@ static void do_bar(Fuzz *f)
     mlx5_func_bar_write(f->h->func, at, (uint64_t)word(f) << 32 | word(f),
                         size);
     work(f);
-    /* The command queue's address may have been hit. */
-    mlx5_func_bar_write(f->h->func, 0x10, f->d->cmdq_gpa >> 32, 4);
-    mlx5_func_bar_write(f->h->func, 0x14, (uint32_t)f->d->cmdq_gpa, 4);
+    /* The command queue's address was hit: that, too, restarts the card. */
+    if (at >= 0x10 && at < 0x18) {
+        mlx5_func_bar_write(f->h->func, 0x10, f->d->cmdq_gpa >> 32, 4);
+        mlx5_func_bar_write(f->h->func, 0x14, (uint32_t)f->d->cmdq_gpa, 4);
+    }
 }
 
 static void do_memory_fault(Fuzz *f)
