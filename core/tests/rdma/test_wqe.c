@@ -277,7 +277,9 @@ START_TEST(data_lengths)
     t_wqe_data(&w, 0, 1, 1);
     t_wqe_end(&w);
     ck_assert_int_eq(parse(&w, MLX5_QP_ST_RC), MLX5_WQE_ERR_LENGTH);
-    ck_assert_uint_eq(mlx5_vendor_syndrome(mlx5_wqe_error_vendor(MLX5_WQE_ERR_LENGTH)),
+    ck_assert_uint_eq(mlx5_wqe_error_vendor(MLX5_WQE_ERR_LENGTH),
+                      MLX5_VENDOR_MSG_MAX);
+    ck_assert_uint_eq(mlx5_vendor_syndrome(MLX5_VENDOR_MSG_MAX),
                       MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR);
 
     /* As many segments as fit. */
