@@ -7,8 +7,11 @@
  *
  * By itself it runs for MLX5_FUZZ_MS (2000) from MLX5_FUZZ_SEED (the time) on
  * and prints the seed of each round first: to repeat one that failed, give
- * its seed and MLX5_FUZZ_MS=0. Built with -DMLX5_LIBFUZZER by clang's
- * -fsanitize=fuzzer, it is a target for libFuzzer.
+ * its seed and MLX5_FUZZ_MS=0. For libFuzzer:
+ *
+ *   CC=clang meson setup b -Db_sanitize=address,undefined -Db_lundef=false \
+ *       -Dc_args=-fsanitize=fuzzer-no-link
+ *   ninja -C b core/tests/libfuzzer-card && b/core/tests/libfuzzer-card
  */
 #include <stdio.h>
 #include <unistd.h>
