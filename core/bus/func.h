@@ -68,6 +68,7 @@ struct Mlx5Func {
     void *host;
     Mlx5FuncProps props;
     uint16_t vhca_id;        /* unique in the card, from 1 */
+    uint64_t xlt_bytes;      /* host memory that translations of keys take */
     bool bus_master;
     bool dma_fault;          /* a steering access failed since last asked */
     Mlx5Deferred deferred;

@@ -149,7 +149,7 @@ void mlx5_mkey_release(void *obj)
     mlx5_mkey_bind(mkey, NULL);
     mlx5_obj_unref(mkey->pd);
     mkey->pd = NULL;
-    mlx5_xlt_clear(&mkey->xlt);
+    mlx5_mkey_unload(mkey);
 }
 
 Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key)
@@ -241,6 +241,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
     }
     if (!mlx5_obj_find(func, cmd, MLX5_OBJ_PD, MLX5_GET(mkc, mkc, pd),
                        MLX5_SYND_MKEY_PD)) {
+        return;
+    }
+    if (!mlx5_mkey_fits(func, actual * 2)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_MKEY_XLT_MEMORY);
         return;
     }
     mkey = mlx5_obj_new(func, MLX5_OBJ_MKEY, sizeof(*mkey), cmd->uid);

@@ -62,6 +62,13 @@ typedef struct Mlx5Xlt {
 /** Units in a chunk; the first chunk is @first and grows up to this size. */
 #define MLX5_XLT_CHUNK 512u
 
+/**
+ * Host memory that the translations of all keys of a function may take: the
+ * page lists of 512 GiB in 4 KiB pages. A guest can have a chunk made with one
+ * small work request; without a bound it would take the host's memory.
+ */
+#define MLX5_XLT_BUDGET_BYTES (UINT64_C(1) << 30)
+
 typedef struct Mlx5Mkey {
     Mlx5Obj o;
     uint8_t mkc[MLX5_BITS_mkc / 8]; /* the truth; UMR edits it */
@@ -130,13 +137,16 @@ uint32_t mlx5_mkey_context_check(const uint8_t *mkc);
 /** Make @mkc (checked before) the key's context. */
 void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc);
 /**
- * Load big-endian entries at @unit; the caller checked xlt.max_units.
+ * Load big-endian entries at @unit; the caller checked xlt.max_units
+ * and mlx5_mkey_fits().
  * @or_bits: set in each (MTTs of a command carry no present bits).
  */
 void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
                     uint64_t num_units, uint64_t or_bits);
+/** Do @num_units more entries, wherever they go, stay within the budget? */
+bool mlx5_mkey_fits(const Mlx5Func *func, uint64_t num_units);
 /** Forget entries and what they were loaded into. */
-void mlx5_xlt_clear(Mlx5Xlt *xlt);
+void mlx5_mkey_unload(Mlx5Mkey *mkey);
 /** Return: the unit, 0 if it was never loaded. */
 uint64_t mlx5_xlt_get(const Mlx5Xlt *xlt, uint64_t unit);
 /** Tie a window to @region, or to none (NULL). */

@@ -56,8 +56,9 @@ uint64_t mlx5_xlt_get(const Mlx5Xlt *xlt, uint64_t unit)
     return e ? *e : 0;
 }
 
-static void first_grow(Mlx5Xlt *xlt, uint32_t need)
+static void first_grow(Mlx5Mkey *mkey, uint32_t need)
 {
+    Mlx5Xlt *xlt = &mkey->xlt;
     uint32_t units = MAX(xlt->first_units, 8u);
 
     while (units < need) {
@@ -69,18 +70,20 @@ static void first_grow(Mlx5Xlt *xlt, uint32_t need)
     xlt->first = g_renew(uint64_t, xlt->first, units);
     memset(xlt->first + xlt->first_units, 0,
            (units - xlt->first_units) * sizeof(uint64_t));
+    mkey->o.func->xlt_bytes += (units - xlt->first_units) * sizeof(uint64_t);
     xlt->first_units = units;
 }
 
 /* Room for up to *@n entries at @unit; *@n becomes how many fit there. */
-static uint64_t *xlt_room(Mlx5Xlt *xlt, uint64_t unit, uint64_t *n)
+static uint64_t *xlt_room(Mlx5Mkey *mkey, uint64_t unit, uint64_t *n)
 {
+    Mlx5Xlt *xlt = &mkey->xlt;
     uint64_t index = unit / MLX5_XLT_CHUNK, at = unit % MLX5_XLT_CHUNK;
     uint64_t *chunk;
 
     *n = MIN(*n, MLX5_XLT_CHUNK - at);
     if (index == 0) {
-        first_grow(xlt, at + *n);
+        first_grow(mkey, at + *n);
         return xlt->first + at;
     }
     if (!xlt->more) {
@@ -89,6 +92,7 @@ static uint64_t *xlt_room(Mlx5Xlt *xlt, uint64_t unit, uint64_t *n)
     chunk = g_hash_table_lookup(xlt->more, GSIZE_TO_POINTER(index));
     if (!chunk) {
         chunk = g_new0(uint64_t, MLX5_XLT_CHUNK);
+        mkey->o.func->xlt_bytes += MLX5_XLT_CHUNK * sizeof(uint64_t);
         g_hash_table_insert(xlt->more, GSIZE_TO_POINTER(index), chunk);
     }
     return chunk + at;
@@ -99,7 +103,7 @@ void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
 {
     while (num_units) {
         uint64_t n = num_units;
-        uint64_t *to = xlt_room(&mkey->xlt, unit, &n);
+        uint64_t *to = xlt_room(mkey, unit, &n);
 
         for (uint64_t i = 0; i < n; i++) {
             to[i] = mlx5_prm_get(entries + i * 8, 0, 64) | or_bits;
@@ -112,8 +116,24 @@ void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
     mkey->klm_off = 0;
 }
 
-void mlx5_xlt_clear(Mlx5Xlt *xlt)
+bool mlx5_mkey_fits(const Mlx5Func *func, uint64_t num_units)
 {
+    /* Entries may touch one chunk more at each end than they fill. */
+    uint64_t chunks = num_units ? num_units / MLX5_XLT_CHUNK + 2 : 0;
+
+    return chunks * MLX5_XLT_CHUNK * sizeof(uint64_t) <=
+           MLX5_XLT_BUDGET_BYTES - MIN(func->xlt_bytes, MLX5_XLT_BUDGET_BYTES);
+}
+
+void mlx5_mkey_unload(Mlx5Mkey *mkey)
+{
+    Mlx5Xlt *xlt = &mkey->xlt;
+    uint64_t units = xlt->first_units;
+
+    if (xlt->more) {
+        units += (uint64_t)g_hash_table_size(xlt->more) * MLX5_XLT_CHUNK;
+    }
+    mkey->o.func->xlt_bytes -= units * sizeof(uint64_t);
     g_clear_pointer(&xlt->first, g_free);
     g_clear_pointer(&xlt->more, g_hash_table_unref);
     xlt->first_units = 0;

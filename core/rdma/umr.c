@@ -184,6 +184,9 @@ static Mlx5UmrResult check_xlt(Umr *u)
                                            u->mkey->xlt.max_units / 2)) {
         return MLX5_UMR_XLT_BOUNDS;
     }
+    if (!mlx5_mkey_fits(u->qp->o.func, u->octowords * 2)) {
+        return MLX5_UMR_XLT_MEMORY;
+    }
     return MLX5_UMR_OK;
 }
 
@@ -361,6 +364,7 @@ static const struct {
     R(MASK, "mkey_mask names what cannot change"),
     R(UNSUPPORTED, "signature is not supported"),
     R(XLT_BOUNDS, "translations past the key's room"),
+    R(XLT_MEMORY, "translations of all keys take too much"),
     R(XLT_ALIGN, "translations not in units of 64 bytes"),
     R(SOURCE, "translations cannot be read"),
     R(CONTEXT, "resulting context is invalid"),

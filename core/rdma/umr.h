@@ -24,6 +24,7 @@ typedef enum Mlx5UmrResult {
     MLX5_UMR_MASK,           /* a field that UMR cannot change */
     MLX5_UMR_UNSUPPORTED,    /* signature (BSF) */
     MLX5_UMR_XLT_BOUNDS,     /* more translations than the key has room for */
+    MLX5_UMR_XLT_MEMORY,     /* translations of all keys take too much */
     MLX5_UMR_XLT_ALIGN,      /* not in units of 64 bytes */
     MLX5_UMR_SOURCE,         /* translations cannot be read */
     MLX5_UMR_CONTEXT,        /* the resulting context is not a valid one */

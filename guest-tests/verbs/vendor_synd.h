@@ -45,6 +45,7 @@ enum vendor_synd {
     VENDOR_UMR_MASK = 0xa7,
     VENDOR_UMR_UNSUPPORTED = 0xa8,
     VENDOR_UMR_XLT_BOUNDS = 0xa9,
+    VENDOR_UMR_XLT_MEMORY = 0xae,
     VENDOR_UMR_XLT_ALIGN = 0xaa,
     VENDOR_UMR_SOURCE = 0xab,
     VENDOR_UMR_CONTEXT = 0xac,

@@ -50,6 +50,26 @@ static void refused(TestCmd *t, uint32_t in_len, uint32_t syndrome)
     ck_assert_uint_eq(mlx5_obj_count(h->func, MLX5_OBJ_MKEY), 0);
 }
 
+/* What the host's memory can bear, across all keys; and it is given back. */
+START_TEST(translation_budget)
+{
+    uint64_t before = h->func->xlt_bytes;
+    uint32_t key;
+    TestCmd t;
+
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    h->func->xlt_bytes = MLX5_XLT_BUDGET_BYTES - 1;
+    t_refused(h, &t, mlx5_cmd_create_mkey, t_mkey_len(&t, 1, 1),
+              MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_MKEY_XLT_MEMORY);
+    h->func->xlt_bytes = before;
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    key = t_mkey_create(h, &t, t_mkey_len(&t, 1, 1));
+    ck_assert_uint_gt(h->func->xlt_bytes, before);
+    mlx5_obj_delete(mlx5_mkey_find(h->func, key));
+    ck_assert_uint_eq(h->func->xlt_bytes, before);
+}
+END_TEST
+
 START_TEST(create_refuses)
 {
     TestCmd t;
@@ -489,6 +509,7 @@ int main(void)
 
     tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, translation_budget);
     tcase_add_test(tc, create_refuses);
     tcase_add_test(tc, create_page_sizes);
     tcase_add_test(tc, create_translation_size);

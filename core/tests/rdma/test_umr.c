@@ -429,6 +429,9 @@ START_TEST(refuses_translations)
     a.bytes = 128;
     refused(&a, MLX5_UMR_XLT_BOUNDS);
     a = good;
+    h->func->xlt_bytes += MLX5_XLT_BUDGET_BYTES;
+    refused(&a, MLX5_UMR_XLT_MEMORY);
+    h->func->xlt_bytes -= MLX5_XLT_BUDGET_BYTES;
     a.offset_en = true;
     a.offset = 4;
     refused(&a, MLX5_UMR_XLT_BOUNDS);
