@@ -32,7 +32,7 @@ typedef struct Mlx5Caps {
 typedef struct Mlx5Pages {
     GHashTable *index;       /* address / 4096 -> position + 1 */
     GArray *list;            /* uint64_t addresses */
-    bool asked;              /* an event is out that the driver owes an answer */
+    int32_t asked;           /* by an event, and not answered yet; < 0: back */
     uint32_t refused_at;     /* pages needed when the driver had none; 0 = - */
 } Mlx5Pages;
 

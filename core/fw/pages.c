@@ -34,7 +34,7 @@ enum {
 #define PAGE_BYTES 4096u
 /* Contexts that share a page, as if each took 64 bytes. */
 #define OBJECTS_A_PAGE 64u
-/* Pages are asked for by this many; twice as many are kept in reserve. */
+/* Pages are asked for and given back by this many. */
 #define CHUNK 16u
 /* 4 GiB: more than any command could make us ask for. */
 #define MAX_PAGES (1u << 20)
@@ -58,7 +58,7 @@ void mlx5_pages_forget(Mlx5Func *func)
 
     g_hash_table_remove_all(p->index);
     g_array_set_size(p->list, 0);
-    p->asked = false;
+    p->asked = 0;
     p->refused_at = 0;
 }
 
@@ -87,24 +87,29 @@ uint32_t mlx5_pages_missing(Mlx5Func *func)
     return missing_of(func, func->props.boot_pages + func->props.init_pages);
 }
 
+/* While the HCA runs, at the least. */
 static uint32_t needed(Mlx5Func *func)
 {
     return func->props.boot_pages + func->props.init_pages +
            mlx5_obj_total(func) / OBJECTS_A_PAGE;
 }
 
-/* Return: pages to ask for, or, negative, to give back. */
+/*
+ * Return: pages to ask for, or, negative, to give back. What is aimed at
+ * depends on the objects alone, not on when the driver answered.
+ */
 static int32_t balance(Mlx5Func *func)
 {
     Mlx5Pages *p = &func->fw->pages;
     uint32_t need = needed(func);
+    uint32_t aim = (need / CHUNK + 2) * CHUNK;
     uint32_t held = p->list->len;
 
-    if (held < need) {
-        return need < p->refused_at + CHUNK && p->refused_at ? 0 :
-               (int32_t)(need - held + CHUNK);
+    if (held < aim) {
+        return p->refused_at && need < p->refused_at + CHUNK ? 0 :
+               (int32_t)(aim - held);
     }
-    return held - need > 3 * CHUNK ? -(int32_t)(held - need - CHUNK) : 0;
+    return held - aim > 2 * CHUNK ? -(int32_t)(held - aim) : 0;
 }
 
 void mlx5_pages_balance(Mlx5Func *func)
@@ -121,8 +126,9 @@ void mlx5_pages_balance(Mlx5Func *func)
         return;
     }
     MLX5_SET(eqe_page_req, data, num_pages, (uint32_t)n);
-    fw->pages.asked = mlx5_event_raise(func, MLX5_FW_EVENT_PAGE_REQUEST, 0,
-                                       data);
+    if (mlx5_event_raise(func, MLX5_FW_EVENT_PAGE_REQUEST, 0, data)) {
+        fw->pages.asked = n;
+    }
 }
 
 /* Only the function itself: others do not exist yet. */
@@ -235,6 +241,16 @@ static void take(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t n)
     MLX5_SET(manage_pages_out, cmd->out, output_num_entries, n);
 }
 
+/* Pages may be given in parts; anything else ends what was asked. */
+static void note_answer(Mlx5Pages *p, uint32_t op_mod, uint32_t n)
+{
+    if (op_mod == PAGES_GIVE && p->asked > 0 && n < (uint32_t)p->asked) {
+        p->asked -= n;
+    } else {
+        p->asked = 0;
+    }
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_manage_pages)
 {
     uint32_t n = MLX5_GET(manage_pages_in, cmd->in, input_num_entries);
@@ -259,8 +275,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_manage_pages)
                       MLX5_SYND_MANAGE_PAGES_OP_MOD);
         return;
     }
-    /* Whatever it is, it answers the event that is out. */
     if (!cmd->status) {
-        func->fw->pages.asked = false;
+        note_answer(&func->fw->pages, cmd->op_mod, n);
     }
 }
