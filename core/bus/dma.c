@@ -111,12 +111,3 @@ bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value)
     *value = GUINT32_FROM_BE(be);
     return ok;
 }
-
-bool mlx5_dma_read_be64(Mlx5Func *func, uint64_t addr, uint64_t *value)
-{
-    uint64_t be;
-    bool ok = mlx5_dma_read(func, addr, &be, sizeof(be));
-
-    *value = GUINT64_FROM_BE(be);
-    return ok;
-}

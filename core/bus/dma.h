@@ -26,9 +26,8 @@ bool mlx5_dma_exchange64(Mlx5Func *func, uint64_t addr,
                          uint64_t (*change)(uint64_t old, const void *opaque),
                          const void *opaque, uint64_t *original);
 
-/** Read one 32-bit or 64-bit big-endian number. */
+/** Read one 32-bit big-endian number. */
 bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value);
-bool mlx5_dma_read_be64(Mlx5Func *func, uint64_t addr, uint64_t *value);
 
 /** Do @a .. @a + @len and the address space agree (no wrap)? */
 static inline bool mlx5_range_ok(uint64_t a, uint64_t len)

@@ -11,6 +11,7 @@
 #define MLX5_OBJ_TABLE_H
 
 #include "fw/cmd.h"
+#include "fw/lower.h" /* what fw/ declares of us must agree */
 
 /* Number spaces. RMP, XRC SRQ and SRQ share one (driver: srq_cmd.c). */
 typedef enum Mlx5ObjType {
