@@ -201,6 +201,9 @@ def _configure(root, guest, version):
     (etc / "modprobe.d").mkdir(exist_ok=True)
     for link, to in {"usr/bin/awk": "gawk", "usr/bin/which":
                      "which.debianutils", "usr/bin/pager": "less",
+                     "usr/bin/mpirun": "mpirun.openmpi",
+                     "usr/bin/mpiexec": "mpiexec.openmpi",
+                     f"{LIBS}/libblas.so.3": "blas/libblas.so.3",
                      "etc/mtab": "/proc/self/mounts"}.items():
         path = root / link
         if not path.exists() and not path.is_symlink():

@@ -32,16 +32,23 @@ PACKAGES = """
     ibverbs-providers ibverbs-utils infiniband-diags perftest qperf rdma-core
     rdmacm-utils
     python3 python3-pyverbs python3-scapy
+    ucx-utils libfabric-bin openmpi-bin netpipe-openmpi hpcc python3-mpi4py
+    linuxptp numactl
 """.split()
 
 # Packages that others depend on but that do nothing in a guest whose first
-# process is ours. They are left out, with their files.
+# process is ours, or that only plug-ins for GPUs and for other hosts load.
+# They are left out, with their files.
 LEFT_OUT = set("""
     adduser debconf dpkg init-system-helpers libapparmor1
     libdebconfclient0 libpam-modules libpam-modules-bin libpam-runtime
     libsemanage-common libsemanage2 libsepol2
     libsystemd-shared login.defs passwd systemd systemd-sysv tzdata udev
     perl-modules-5.40 libperl5.40 perl
+    libllvm17t64 libz3-4 libamd-comgr2 libamdhip64-5 libhsa-runtime64-1
+    libhsakmt1 libze1 ocl-icd-libopencl1 libdrm2 libdrm-amdgpu1 libdrm-common
+    libhwloc-plugins libxml2 libedit2 libxnvctrl0 libx11-6 libx11-data libxext6
+    libxcb1 libxau6 libxdmcp6 openssh-client libfido2-1 libcbor0.10
 """.split())
 
 # Headers and libraries to compile programs for the guest against.
