@@ -44,14 +44,14 @@ static uint64_t change(uint64_t old_le, const void *opaque)
     return GUINT64_TO_LE(result_of(opaque, GUINT64_FROM_LE(old_le)));
 }
 
-Mlx5Payload mlx5_atomic_execute(Mlx5Qp *qp, const Mlx5Pkt *pkt,
+Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
                                 uint64_t *original)
 {
+    Mlx5Qp *qp = e->qp;
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
-    Mlx5MkeyUser user = mlx5_engine_user(qp);
+    Mlx5MkeyUser user = mlx5_resp_user(e);
     uint64_t addr, old_le;
 
-    user.rlkey = false;
     g_array_set_size(rdma->local, 0);
     if (mlx5_mkey_resolve(qp->o.func, &user, pkt->rkey, pkt->va, 8,
                           MLX5_ACCESS_REMOTE_ATOMIC,

@@ -168,21 +168,20 @@ Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
     return copy_to_local(func, pkt);
 }
 
-Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
+Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
                                const Mlx5Pkt *pkt)
 {
-    Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
-    Mlx5MkeyUser user = mlx5_engine_user(qp);
+    Mlx5Func *func = e->qp->o.func;
+    GArray *local = func->rdma->local;
+    Mlx5MkeyUser user = mlx5_resp_user(e);
 
     if (pkt->len == 0) {
         return MLX5_PAYLOAD_OK;
     }
-    user.rlkey = false;
-    g_array_set_size(rdma->local, 0);
-    if (mlx5_mkey_resolve(qp->o.func, &user, rkey, va, pkt->len,
-                          MLX5_ACCESS_REMOTE_WRITE,
-                          rdma->local) != MLX5_MKEY_OK) {
+    g_array_set_size(local, 0);
+    if (mlx5_mkey_resolve(func, &user, rkey, va, pkt->len,
+                          MLX5_ACCESS_REMOTE_WRITE, local) != MLX5_MKEY_OK) {
         return MLX5_PAYLOAD_KEY;
     }
-    return copy_to_local(qp->o.func, pkt);
+    return copy_to_local(func, pkt);
 }

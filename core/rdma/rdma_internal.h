@@ -77,8 +77,8 @@ typedef struct Mlx5RespItem {
     uint8_t syndrome;        /* of an ACK */
     bool fatal;              /* once sent, the queue pair goes to ERR ... */
     uint8_t event;           /* ... and raises this, if not 0 */
-    uint32_t rkey;
-    uint64_t va, len, sent;  /* READ_RESP */
+    uint32_t rkey, pdn;      /* READ_RESP: and the domain it is used in */
+    uint64_t va, len, sent;
     uint64_t value;          /* ATOMIC_ACK */
 } Mlx5RespItem;
 
@@ -86,6 +86,7 @@ typedef struct Mlx5Responder {
     Mlx5Work work;           /* sends what the queue holds */
     uint32_t epsn;           /* expected next */
     uint32_t msn;            /* messages completed */
+    uint32_t pdn;            /* domain of the request being executed */
     /* The message being received. */
     bool busy;
     Mlx5PktOp busy_op;       /* SEND or WRITE */
@@ -196,8 +197,8 @@ typedef enum Mlx5Payload {
 Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
                                  uint64_t off, const Mlx5Pkt *pkt);
-/** Copy the payload of @pkt to @va under @rkey of @qp's side. */
-Mlx5Payload mlx5_payload_write(Mlx5Qp *qp, uint32_t rkey, uint64_t va,
+/** Copy the payload of @pkt to @va under @rkey of @e's responder. */
+Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
                                const Mlx5Pkt *pkt);
 
 /* path.c */
@@ -265,11 +266,18 @@ void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** Refuse @pkt with NAK @syndrome, go to ERR, raise @event if not 0. */
 void mlx5_resp_refuse(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint8_t syndrome,
                       uint8_t event);
+/** Whose rights the request being executed has; never the reserved lkey. */
+static inline Mlx5MkeyUser mlx5_resp_user(const Mlx5QpEngine *e)
+{
+    return (Mlx5MkeyUser){ .pdn = e->resp.pdn, .qpn = e->qp->o.id };
+}
 
 /** A read that was answered before, or is being answered. */
 void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 
 /* resp_recv.c: receives. */
+/** XRC: the queue that @pkt names, or NULL if the domain has none such. */
+Mlx5Srq *mlx5_resp_xrc_srq(const Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 typedef enum Mlx5RespRecv {
     MLX5_RESP_RECV_OK,
     MLX5_RESP_RECV_NONE,     /* nothing posted */
@@ -289,7 +297,7 @@ void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c);
 
 /* atomic.c */
 /** Carry out an atomic request. @original: what memory held before. */
-Mlx5Payload mlx5_atomic_execute(Mlx5Qp *qp, const Mlx5Pkt *pkt,
+Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
                                 uint64_t *original);
 /** The bytes in which an atomic's result lies in memory. */
 void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint8_t bytes[8]);

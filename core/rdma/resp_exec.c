@@ -148,11 +148,28 @@ static void complete_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t bytes)
     mlx5_resp_complete(e, &c);
 }
 
+/*
+ * Keys of an XRC request are used in the protection domain of the shared queue
+ * that it names: the target queue pair belongs to many (IBA A14.4.3).
+ * Return: false if it names none of its domain.
+ */
+static bool set_domain(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    const Mlx5Srq *srq;
+
+    if (pkt->svc != MLX5_SVC_XRC) {
+        e->resp.pdn = mlx5_qp_pdn(e->qp);
+        return true;
+    }
+    srq = mlx5_resp_xrc_srq(e, pkt);
+    e->resp.pdn = srq && srq->pd ? srq->pd->id : 0;
+    return srq;
+}
+
 static bool invalidate(Mlx5QpEngine *e, uint32_t rkey)
 {
-    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5MkeyUser user = mlx5_resp_user(e);
 
-    user.rlkey = false;
     return mlx5_mkey_invalidate(e->qp->o.func, &user, rkey) == MLX5_MKEY_OK;
 }
 
@@ -193,10 +210,9 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 static bool remote_key_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t len,
                           uint32_t access)
 {
-    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5MkeyUser user = mlx5_resp_user(e);
 
-    /* The reserved lkey is local; nothing is checked for no bytes (C9-88). */
-    user.rlkey = false;
+    /* Nothing is checked for no bytes (C9-88). */
     return len == 0 || mlx5_mkey_check(e->qp->o.func, &user, pkt->rkey,
                                        pkt->va, len, access) == MLX5_MKEY_OK;
 }
@@ -244,7 +260,7 @@ static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         r->busy = r->busy && !pkt->first;
         return;
     }
-    result = mlx5_payload_write(e->qp, r->rkey, r->va + r->off, pkt);
+    result = mlx5_payload_write(e, r->rkey, r->va + r->off, pkt);
     if (result == MLX5_PAYLOAD_KEY) {
         no_access(e, pkt);
         return;
@@ -268,8 +284,8 @@ static Mlx5RespItem read_item(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     return (Mlx5RespItem){ .op = MLX5_PKT_READ_RESP, .psn = pkt->psn,
                            .npsn = pkt->npsn, .msn = e->resp.msn,
                            .syndrome = MLX5_AETH_CREDITS_INVALID,
-                           .rkey = pkt->rkey, .va = pkt->va,
-                           .len = pkt->dma_len };
+                           .rkey = pkt->rkey, .pdn = e->resp.pdn,
+                           .va = pkt->va, .len = pkt->dma_len };
 }
 
 /* Checks that new and repeated reads share. */
@@ -314,6 +330,11 @@ void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (r->pending) {
         return;
     }
+    if (!set_domain(e, pkt)) {
+        invalid(e, pkt);
+        return;
+    }
+    item.pdn = r->pdn;
     if (!MLX5_GET(qpc, e->qp->qpc, rre) ||
         !remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_READ)) {
         no_access(e, pkt);
@@ -347,7 +368,7 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         no_access(e, pkt);
         return;
     }
-    result = mlx5_atomic_execute(e->qp, pkt, &item.value);
+    result = mlx5_atomic_execute(e, pkt, &item.value);
     if (result != MLX5_PAYLOAD_OK) {
         mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
@@ -374,5 +395,9 @@ void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     /* Answers go elsewhere (mlx5_rdma_receive). */
     g_assert(pkt->op < G_N_ELEMENTS(row));
     mlx5_resp_check_recv(e);
+    if (!set_domain(e, pkt)) {
+        invalid(e, pkt);
+        return;
+    }
     row[pkt->op](e, pkt);
 }

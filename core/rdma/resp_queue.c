@@ -68,10 +68,9 @@ static void read_refused(Mlx5QpEngine *e, const Mlx5RespItem *item)
 static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
-    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5MkeyUser user = { .pdn = item->pdn, .qpn = e->qp->o.id };
     Mlx5Pkt pkt = answer(e, item);
 
-    user.rlkey = false;
     g_array_set_size(rdma->remote, 0);
     if (len &&
         mlx5_mkey_resolve(e->qp->o.func, &user, item->rkey,

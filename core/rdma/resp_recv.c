@@ -7,13 +7,21 @@
  */
 #include "rdma/rdma_internal.h"
 
+Mlx5Srq *mlx5_resp_xrc_srq(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Srq *srq = mlx5_obj_get(e->qp->o.func, MLX5_OBJ_SRQ, pkt->srqn);
+
+    return srq && srq->kind == MLX5_SRQ_XRC && srq->xrcd == e->qp->xrcd
+               ? srq : NULL;
+}
+
 /* XRC: the packet names the queue. */
 static Mlx5RespRecv fetch_xrc(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
                               Mlx5RecvResult *result)
 {
-    Mlx5Srq *srq = mlx5_obj_get(e->qp->o.func, MLX5_OBJ_SRQ, pkt->srqn);
+    Mlx5Srq *srq = mlx5_resp_xrc_srq(e, pkt);
 
-    if (!srq || srq->kind != MLX5_SRQ_XRC || srq->xrcd != e->qp->xrcd) {
+    if (!srq) {
         return MLX5_RESP_RECV_INVALID;
     }
     *result = mlx5_recv_fetch_srq(srq, e->resp.recv);

@@ -458,7 +458,7 @@ START_TEST(xrc)
 {
     RXrc x = xrc_new();
     RWqe w = xrc_wqe(&x, MLX5_OPCODE_SEND, x.s.srq->o.id);
-    RWqe r = xrc_wqe(&x, MLX5_OPCODE_RDMA_READ, 0);
+    RWqe r = xrc_wqe(&x, MLX5_OPCODE_RDMA_READ, x.s.srq->o.id);
     uint8_t cqe[64];
 
     post_srq(x.t, &x.s, DST, 5000, x.t->key);
@@ -485,6 +485,79 @@ START_TEST(xrc_wrong_queue)
              MLX5_VENDOR_REMOTE_INVAL);
     ck_assert_uint_eq(r_event(x.t, MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR),
                       x.t->b.qp->o.id);
+    r_free(x.t);
+}
+END_TEST
+
+/*
+ * Keys are used in the protection domain of the queue named, not in that of
+ * the target queue pair, which the driver gives one of its own.
+ */
+START_TEST(xrc_domain)
+{
+    RXrc x = xrc_new();
+    FakeHost *h = x.t->h;
+    uint32_t pdn = t_alloc(h, mlx5_cmd_alloc_pd);
+    uint32_t key = t_mkey_pa(h, pdn, T_ALL_ACCESS);
+    RWqe read = r_wqe(MLX5_OPCODE_RDMA_READ);
+    RWqe write = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+    RWqe add = r_wqe(MLX5_OPCODE_ATOMIC_FA);
+    RWqe *w[] = { &read, &write, &add };
+    uint64_t sum = GUINT64_TO_LE(40);
+
+    x.s.srq->pd->refs--;
+    x.s.srq->pd = mlx5_obj_get(h->func, MLX5_OBJ_PD, pdn);
+    x.s.srq->pd->refs++;
+    fake_mem_write(h, DST + 8192, &sum, 8);
+    for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
+        MLX5_SET(wqe_xrc, w[i]->b + w[i]->len, xrc_srqn, x.s.srq->o.id);
+        w[i]->len += 16;
+        r_raddr(w[i], i ? DST + i * 4096 : SRC, key);
+    }
+    r_data(&read, DST, 4096, x.t->key);
+    r_data(&write, SRC, 3000, x.t->key);
+    r_atomic(&add, 2, 0);
+    r_data(&add, DST + 12288, 8, x.t->key);
+    for (unsigned i = 0; i < G_N_ELEMENTS(w); i++) {
+        uint8_t cqe[64];
+
+        r_post(&x.t->a, w[i]);
+        ck_assert(r_poll(&x.t->a, &x.t->a.scq, cqe));
+        ck_assert_uint_eq(MLX5_GET(cqe64, cqe, opcode), MLX5_CQE_REQ);
+    }
+    ck_assert(r_same(h, SRC, DST, 4096));
+    ck_assert(r_same(h, SRC, DST + 4096, 3000));
+    fake_mem_read(h, DST + 8192, &sum, 8);
+    ck_assert_uint_eq(GUINT64_FROM_LE(sum), 42);
+    r_free(x.t);
+}
+END_TEST
+
+/* ... and the target's own domain opens nothing. */
+START_TEST(xrc_domain_not_the_queue_pairs)
+{
+    RXrc x = xrc_new();
+    uint32_t pdn = t_alloc(x.t->h, mlx5_cmd_alloc_pd);
+    RWqe w = xrc_wqe(&x, MLX5_OPCODE_RDMA_READ, x.s.srq->o.id);
+
+    x.s.srq->pd->refs--;
+    x.s.srq->pd = mlx5_obj_get(x.t->h->func, MLX5_OBJ_PD, pdn);
+    x.s.srq->pd->refs++;
+    r_post(&x.t->a, &w);
+    r_failed(&x.t->a, &x.t->a.scq, 0, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
+             MLX5_VENDOR_REMOTE_ACCESS);
+    r_free(x.t);
+}
+END_TEST
+
+START_TEST(xrc_read_names_no_queue)
+{
+    RXrc x = xrc_new();
+    RWqe w = xrc_wqe(&x, MLX5_OPCODE_RDMA_READ, 0x6666);
+
+    r_post(&x.t->a, &w);
+    r_failed(&x.t->a, &x.t->a.scq, 0, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR,
+             MLX5_VENDOR_REMOTE_INVAL);
     r_free(x.t);
 }
 END_TEST
@@ -561,6 +634,9 @@ int main(void)
     tcase_add_test(tc, srq);
     tcase_add_test(tc, xrc);
     tcase_add_test(tc, xrc_wrong_queue);
+    tcase_add_test(tc, xrc_domain);
+    tcase_add_test(tc, xrc_domain_not_the_queue_pairs);
+    tcase_add_test(tc, xrc_read_names_no_queue);
     tcase_add_test(tc, xrc_queue_destroyed);
     tcase_add_test(tc, xrc_queue_destroyed_flush);
     return t_main(s);
