@@ -131,6 +131,7 @@ typedef struct Mlx5FuncProps {
     unsigned log_max_qp, log_max_cq, log_max_mkey; /* limits advertised */
     unsigned log_max_cq_sz;
     bool mw, xrc, atomic, roce, local_lb; /* capabilities to leave on */
+    bool mcast;              /* the same: multicast of datagrams */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
 } Mlx5FuncProps;

@@ -76,6 +76,7 @@ struct Mlx5Func {
     Mlx5WorkQueue work;
     const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
     const struct Mlx5EthEngineOps *eth_engine; /* the same for Ethernet queues */
+    GHashTable *mcg;         /* multicast groups (obj/mcg.c), or NULL */
     struct Mlx5FlowTable *nic_rx_root; /* where a received frame starts, or NULL */
     Mlx5Stats stats;
     Mlx5Fw *fw;

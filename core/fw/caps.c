@@ -119,6 +119,9 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, xrc, p->xrc);
     GEN_SET(caps, atomic, p->atomic);
     GEN_SET(caps, roce, p->roce);
+    GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
+    GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
+    GEN_SET(caps, block_lb_mc, p->mcast);
     GEN_SET(caps, disable_local_lb_uc, p->local_lb);
     GEN_SET(caps, disable_local_lb_mc, p->local_lb);
     GEN_SET(caps, steering_format_version, steering_format(p->model));

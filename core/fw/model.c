@@ -59,5 +59,6 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .atomic = true,
         .roce = true,
         .local_lb = true,
+        .mcast = true,
     };
 }

@@ -30,6 +30,8 @@ enum {
     MLX5_MAX_WQE_SZ_SQ = 1024,   /* bytes */
     MLX5_MAX_WQE_SZ_RQ = 512,
     MLX5_PKEY_TABLE_SIZE = 128,
+    MLX5_LOG_MAX_MCG = 12,       /* multicast groups */
+    MLX5_MAX_QP_MCG = 240,       /* queue pairs in one */
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include "obj/table.h"
 #include "obj/engine.h"
 #include "obj/limits.h"
+#include "obj/mcg.h"
 
 #define CHUNK_LOG 9
 #define CHUNK_IDS (1u << CHUNK_LOG)
@@ -153,6 +154,7 @@ static void space_clear(Space *space, Mlx5ObjType type)
 
 void mlx5_obj_tables_clear(Mlx5Func *func)
 {
+    mlx5_mcg_clear(func);
     for (size_t i = 0; i < G_N_ELEMENTS(clear_order); i++) {
         space_clear(&func->obj->space[clear_order[i]], clear_order[i]);
     }

@@ -6,6 +6,7 @@
 #include "rdma/rdma_internal.h"
 
 #include "fw/vport.h"
+#include "obj/mcg.h"
 #include "prm/prm.h"
 
 /* IPv6 or GRH, UDP, BTH, the longest extended header, ICRC. */
@@ -127,10 +128,8 @@ static Mlx5Qp *receiver(Mlx5Func *func, uint32_t qpn)
     return mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
 }
 
-void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
+static void deliver(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt)
 {
-    Mlx5Qp *qp = receiver(func, pkt->dqpn);
-
     if (!qp || !qp->engine || mlx5_engine_svc(qp) != pkt->svc) {
         mlx5_pkt_trace(func, "drop", pkt);
         return;
@@ -140,6 +139,30 @@ void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
         mlx5_req_receive(qp->engine, pkt);
     } else {
         mlx5_resp_receive(qp->engine, pkt);
+    }
+}
+
+/* A copy for each member; the limits of obj/mcg.c bound the work. */
+static void deliver_all(Mlx5Func *func, const Mlx5Pkt *pkt)
+{
+    const GPtrArray *qps = mlx5_mcg_members(func, pkt->addr.dgid);
+
+    for (guint i = 0; qps && i < qps->len; i++) {
+        Mlx5Qp *qp = g_ptr_array_index(qps, i);
+        bool own = pkt->src == func && pkt->src_qpn == qp->o.id;
+
+        if (!own || !pkt->block_lb) {
+            deliver(func, qp, pkt);
+        }
+    }
+}
+
+void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
+{
+    if (pkt->dqpn == MLX5_QPN_MULTICAST) {
+        deliver_all(func, pkt);
+    } else {
+        deliver(func, receiver(func, pkt->dqpn), pkt);
     }
 }
 

@@ -95,6 +95,7 @@ typedef struct Mlx5Pkt {
     /* DETH */
     uint32_t qkey;
     uint32_t src_qpn;        /* of any packet: trace; UD: part of the packet */
+    bool block_lb;           /* not for the sender, if multicast */
     /* XRCETH */
     uint32_t srqn;
     bool has_imm, has_inv;   /* with the last packet */
@@ -107,6 +108,9 @@ typedef struct Mlx5Pkt {
     uint64_t skip;           /* bytes of these before the payload begins */
     uint64_t len;
 } Mlx5Pkt;
+
+/** The destination of every packet to a group (IBA 9.2.3). */
+#define MLX5_QPN_MULTICAST 0xffffffu
 
 /** Sequence numbers apart, as a signed distance (IBA 9.7.1: half windows). */
 static inline int32_t mlx5_psn_diff(uint32_t a, uint32_t b)

@@ -126,6 +126,7 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
     pkt.npsn = 1;
     pkt.dqpn = av->dqpn;
     pkt.src_qpn = mlx5_engine_wire_qpn(e->qp);
+    pkt.block_lb = MLX5_GET(qpc, e->qp->qpc, block_lb_mc);
     /* A controlled Q_Key in the WQE stands for the queue's (IBA 10.2.5). */
     pkt.qkey = av->qkey & 0x80000000u ? own_qkey : av->qkey;
     advance(&e->req);

@@ -4,7 +4,7 @@
  * mlx5_ib cq.c handle_responder, rdma/ib_verbs.h ib_get_rdma_header_version).
  *
  * The first 40 bytes of a receive take the network header: a GRH, an IPv6
- * header, or in the last 20 bytes an IPv4 header. Left out: multicast.
+ * header, or in the last 20 bytes an IPv4 header.
  */
 #include "rdma/rdma_internal.h"
 

@@ -35,6 +35,8 @@ START_TEST(capabilities_agree)
     /* 0 is the code for 128 entries. */
     SAME(pkey_table_size, 0);
     ck_assert_uint_eq(MLX5_PKEY_TABLE_SIZE, 128);
+    SAME(log_max_mcg, MLX5_LOG_MAX_MCG);
+    SAME(max_qp_mcg, MLX5_MAX_QP_MCG);
     /* What commands refuse for want of the capability. */
     SAME(log_max_uctx, 0);
     SAME(cqe_compression, 0);
