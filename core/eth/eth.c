@@ -102,6 +102,16 @@ static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
     mlx5_stats_rx_size(&func->stats, len);
 }
 
+void mlx5_eth_receive(Mlx5Func *func, Mlx5RxFrame *f)
+{
+    mlx5_frame_parse(f->data, f->len, &f->info);
+    f->l4_ok = mlx5_frame_l4_ok(f->data, &f->info);
+    if (f->info.ip_version) {
+        f->csum = mlx5_csum(f->data + f->info.l3_off, f->info.l3_len);
+    }
+    mlx5_eth_steer(func, f);
+}
+
 bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
 {
     uint8_t buf[MLX5_ETH_MAX_FRAME];
@@ -121,14 +131,8 @@ bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
         return true;
     }
     count_rx(func, buf, f.len);
-    if (func->eth->tap && func->eth->tap(func, buf, f.len)) {
-        return true;
+    if (!func->eth->tap || !func->eth->tap(func, buf, f.len)) {
+        mlx5_eth_receive(func, &f);
     }
-    mlx5_frame_parse(buf, f.len, &f.info);
-    f.l4_ok = mlx5_frame_l4_ok(buf, &f.info);
-    if (f.info.ip_version) {
-        f.csum = mlx5_csum(buf + f.info.l3_off, f.info.l3_len);
-    }
-    mlx5_eth_steer(func, &f);
     return true;
 }

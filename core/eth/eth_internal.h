@@ -47,13 +47,21 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
  * @packet) into frames of at most @mss bytes of payload.
  * Return: false if the headers are neither TCP nor UDP over IP.
  */
-bool mlx5_eth_lso(Mlx5Func *func, const uint8_t *packet, size_t len,
+bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
                   size_t hdr_len, uint32_t mss);
+
+/* loopback.c */
+
+/** Send a frame: to receivers of this function, the wire, or both. */
+void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len);
 
 /* rq.c */
 
 /** A frame on its way to a queue. */
 typedef struct Mlx5RxFrame {
+    const Mlx5Sq *from;      /* sender in this function; NULL: the wire */
+    uint8_t lb_bit;          /* MLX5_SELF_LB_* that says who hears itself */
+    bool delivered;          /* a queue was chosen */
     const uint8_t *data;
     size_t len;
     Mlx5FrameInfo info;
@@ -66,6 +74,10 @@ typedef struct Mlx5RxFrame {
 
 void mlx5_eth_rq_state(Mlx5Rq *rq);
 void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5RxFrame *frame);
+
+/* eth.c */
+/** What was learned of @frame is filled in, then it is steered. */
+void mlx5_eth_receive(Mlx5Func *func, Mlx5RxFrame *frame);
 
 /* steer.c */
 void mlx5_eth_steer(Mlx5Func *func, Mlx5RxFrame *frame);

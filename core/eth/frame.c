@@ -2,7 +2,9 @@
 /*
  * Parsing of Ethernet, VLAN, IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293)
  * and UDP (RFC 768) headers, and their checksums (RFC 1071). Every length is
- * held against the frame's. Left out: tunnels (a GRE or VXLAN packet is its
+ * held against the frame's; a packet that says it is longer than its frame is
+ * taken as far as it goes, so that rules on its headers hit, and its checksums
+ * count as wrong. Left out: tunnels (a GRE or VXLAN packet is its
  * outer headers), SCTP.
  */
 #include "eth/frame.h"
@@ -72,7 +74,7 @@ static void parse_ipv4(const uint8_t *ip, size_t len, Mlx5FrameInfo *info)
     }
     hlen = (ip[0] & 0xf) * 4;
     total = mlx5_get_be16(ip + 2);
-    if (hlen < IPV4_HLEN || hlen > len || total < hlen || total > len) {
+    if (hlen < IPV4_HLEN || hlen > len || total < hlen) {
         return;
     }
     frag = mlx5_get_be16(ip + 6);
@@ -82,9 +84,10 @@ static void parse_ipv4(const uint8_t *ip, size_t len, Mlx5FrameInfo *info)
     info->ttl = ip[8];
     info->ip_protocol = ip[9];
     info->l3_hlen = hlen;
-    info->l3_len = total;
+    info->l3_len = total > len ? len : total;
+    info->l3_short = total > len;
     info->frag = frag & 0x3fff; /* more fragments, or an offset */
-    info->l3_ok = mlx5_csum(ip, hlen) == 0xffff;
+    info->l3_ok = mlx5_csum(ip, hlen) == 0xffff && !info->l3_short;
 }
 
 /* Step over one extension header. Return: false when @next is none. */
@@ -114,16 +117,14 @@ static bool skip_ext(const uint8_t *ip, uint32_t end, uint32_t *off,
 
 static void parse_ipv6(const uint8_t *ip, size_t len, Mlx5FrameInfo *info)
 {
-    uint32_t off = IPV6_HLEN, end;
+    uint32_t off = IPV6_HLEN, want, end;
     uint8_t next;
 
     if (len < IPV6_HLEN || ip[0] >> 4 != 6) {
         return;
     }
-    end = IPV6_HLEN + mlx5_get_be16(ip + 4);
-    if (end > len) {
-        return;
-    }
+    want = IPV6_HLEN + mlx5_get_be16(ip + 4);
+    end = want > len ? len : want;
     next = ip[6];
     for (int i = 0; i < MAX_EXT_HEADERS; i++) {
         if (!skip_ext(ip, end, &off, &next, &info->frag)) {
@@ -136,7 +137,8 @@ static void parse_ipv6(const uint8_t *ip, size_t len, Mlx5FrameInfo *info)
     info->ip_protocol = next;
     info->l3_hlen = off;
     info->l3_len = end;
-    info->l3_ok = true;
+    info->l3_short = end < want;
+    info->l3_ok = !info->l3_short;
 }
 
 static void parse_tcp(const uint8_t *l4, uint32_t len, Mlx5FrameInfo *info)
@@ -237,7 +239,7 @@ static uint32_t l4_csum_off(const Mlx5FrameInfo *info)
 
 bool mlx5_frame_l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info)
 {
-    if (!info->tcp && !info->udp) {
+    if ((!info->tcp && !info->udp) || info->l3_short) {
         return false;
     }
     if (info->udp && info->ip_version == 4 &&

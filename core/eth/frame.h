@@ -43,6 +43,7 @@ typedef struct Mlx5FrameInfo {
     uint8_t ip_protocol;     /* after extension headers */
     uint8_t tos, ttl, ihl;
     bool frag;               /* a fragment, the first one included */
+    bool l3_short;           /* the frame ends before the packet would */
     bool l3_ok;              /* header checksum right, or none needed */
     bool tcp, udp;           /* not a fragment, and the header is whole */
     uint32_t l4_off;

@@ -88,14 +88,22 @@ typedef struct Walk {
     uint32_t tables, deliveries;
 } Walk;
 
+/* Is the frame a self loopback that @tir does not take? */
+static bool deaf(const Mlx5RxFrame *f, const Mlx5Tir *tir)
+{
+    return f->from && f->from->tis->td == &tir->td->o &&
+           !(tir->self_lb & f->lb_bit);
+}
+
 static void deliver(Walk *w, const Mlx5Tir *tir, uint32_t tag)
 {
     Mlx5RxFrame *f = w->frame;
     Mlx5Rq *rq = tir->rq;
 
-    if (w->deliveries++ >= MAX_DELIVERIES) {
+    if (w->deliveries++ >= MAX_DELIVERIES || deaf(f, tir)) {
         return;
     }
+    f->delivered = true;
     f->flow_tag = tag;
     f->hash = mlx5_rss_hash(&tir->hash, f->data, &f->info, &f->hash_type);
     if (!rq) {
@@ -116,7 +124,8 @@ static void walk(Walk *w, const Mlx5FlowTable *table)
         table = table->miss;
     }
     if (!e) {
-        w->func->stats.rx_steer_missed++;
+        /* A frame that goes to the wire as well was not meant for us alone. */
+        w->func->stats.rx_steer_missed += !w->frame->from;
     } else if (e->action == MLX5_FLOW_CONTEXT_ACTION_DROP) {
         w->func->stats.rx_dropped_by_rule++;
     } else {

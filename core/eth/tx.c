@@ -189,8 +189,7 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
         syndrome = gather(&g, wqe, seg.inline_len);
     }
     if (!syndrome && lso &&
-        !mlx5_eth_lso(sq->o.func, buf->data, buf->len, seg.inline_len,
-                      seg.mss)) {
+        !mlx5_eth_lso(sq, buf->data, buf->len, seg.inline_len, seg.mss)) {
         syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
     }
     if (syndrome) {
@@ -205,6 +204,6 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
         insert_vlan(buf, seg.insert, seg.tci);
     }
     set_checksums(buf->data, buf->len, seg.cs_flags);
-    mlx5_eth_tx(sq->o.func, buf->data, buf->len);
+    mlx5_eth_send(sq, buf->data, buf->len);
     return 0;
 }

@@ -75,7 +75,8 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
     }
     draft.o = tir->o;
     *tir = draft;
-    tir->self_lb_block = MLX5_GET(tirc, tirc, self_lb_block);
+    tir->self_lb = MLX5_GET(tirc, tirc, self_lb_block);
+    tir->td->deaf_tirs += !tir->self_lb;
     memcpy(tir->tirc, tirc, sizeof(tir->tirc));
     mlx5_obj_ref(tir->td);
     mlx5_obj_ref(tir->rq);
@@ -87,6 +88,7 @@ void mlx5_tir_release(void *obj)
 {
     Mlx5Tir *tir = obj;
 
+    tir->td->deaf_tirs -= !tir->self_lb;
     mlx5_obj_unref(tir->td);
     mlx5_obj_unref(tir->rq);
     mlx5_obj_unref(tir->rqt);
@@ -133,7 +135,9 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_tir)
         keep_hash(tir, tirc, &hash);
     }
     if (MLX5_GET(modify_tir_bitmask, mask, self_lb_en)) {
-        tir->self_lb_block = MLX5_GET(tirc, tirc, self_lb_block);
+        tir->td->deaf_tirs -= !tir->self_lb;
+        tir->self_lb = MLX5_GET(tirc, tirc, self_lb_block);
+        tir->td->deaf_tirs += !tir->self_lb;
         KEEP(tir, tirc, self_lb_block);
     }
 }

@@ -7,6 +7,7 @@
 #define MLX5_OBJ_TIR_H
 
 #include "obj/rqt.h"
+#include "obj/td.h"
 
 /** tirc.disp_type */
 typedef enum Mlx5TirDisp {
@@ -20,6 +21,12 @@ typedef enum Mlx5RxHashFn {
     MLX5_RX_HASH_FN_INVERTED_XOR8 = 1,
     MLX5_RX_HASH_FN_TOEPLITZ = 2,
 } Mlx5RxHashFn;
+
+/** tirc.self_lb_block: self loopback that is taken; eth/loopback.c. */
+enum {
+    MLX5_SELF_LB_UNICAST = 1 << 0,
+    MLX5_SELF_LB_MULTICAST = 1 << 1,
+};
 
 /** rx_hash_field_select.selected_fields (driver: device.h). */
 enum {
@@ -45,11 +52,11 @@ typedef struct Mlx5RxHash {
 
 typedef struct Mlx5Tir {
     Mlx5Obj o;
-    Mlx5Obj *td;
+    Mlx5Td *td;
     Mlx5Rq *rq;              /* direct; else NULL */
     Mlx5Rqt *rqt;            /* indirect; else NULL */
     Mlx5RxHash hash;
-    uint8_t self_lb_block;   /* 1 unicast, 2 multicast */
+    uint8_t self_lb;         /* MLX5_SELF_LB_* */
     uint8_t tirc[MLX5_BITS_tirc / 8]; /* for QUERY_TIR */
 } Mlx5Tir;
 
