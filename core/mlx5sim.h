@@ -132,6 +132,9 @@ typedef struct Mlx5FuncProps {
     unsigned log_max_cq_sz;
     bool mw, xrc, atomic, roce, local_lb; /* capabilities to leave on */
     bool mcast;              /* the same: multicast of datagrams */
+    /* The same, of completions and transports. */
+    bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;
+    bool dc;
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
 } Mlx5FuncProps;

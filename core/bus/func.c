@@ -117,10 +117,19 @@ static void kick_others(Mlx5Func *func)
     }
 }
 
+/* Nothing is held back once the lock is free, of any function of the card. */
+static void run_held(Mlx5Card *card)
+{
+    for (guint i = 0; i < card->funcs->len; i++) {
+        mlx5_work_run_held(g_ptr_array_index(card->funcs, i));
+    }
+}
+
 void mlx5_func_unlock(Mlx5Func *func)
 {
     Mlx5Deferred notes;
 
+    run_held(func->card);
     kick_others(func);
     notes = take_notes(func);
     mlx5_card_unlock(func->card);

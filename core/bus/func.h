@@ -74,6 +74,7 @@ struct Mlx5Func {
     Mlx5Deferred deferred;
     Mlx5TimerHeap timers;
     Mlx5WorkQueue work;
+    Mlx5WorkQueue held;      /* run before the lock is dropped */
     const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
     const struct Mlx5EthEngineOps *eth_engine; /* the same for Ethernet queues */
     GHashTable *mcg;         /* multicast groups (obj/mcg.c), or NULL */

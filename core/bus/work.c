@@ -47,6 +47,34 @@ bool mlx5_work_run(Mlx5Func *func, Mlx5Budget *budget)
     return !g_queue_is_empty(&func->work.queue);
 }
 
+void mlx5_work_hold(Mlx5Func *func, Mlx5Work *work)
+{
+    if (!work->queued) {
+        work->queued = true;
+        g_queue_push_tail_link(&func->held.queue, &work->link);
+    }
+}
+
+void mlx5_work_unhold(Mlx5Func *func, Mlx5Work *work)
+{
+    if (work->queued) {
+        work->queued = false;
+        g_queue_unlink(&func->held.queue, &work->link);
+    }
+}
+
+void mlx5_work_run_held(Mlx5Func *func)
+{
+    GList *link;
+
+    while ((link = g_queue_pop_head_link(&func->held.queue))) {
+        Mlx5Work *work = link->data;
+
+        work->queued = false;
+        work->run(work->opaque, NULL);
+    }
+}
+
 void mlx5_work_run_inline(Mlx5Func *func)
 {
     Mlx5Budget budget = { MLX5_INLINE_BYTES, MLX5_INLINE_STEPS };

@@ -63,6 +63,15 @@ void mlx5_work_cancel(struct Mlx5Func *func, Mlx5Work *work);
 /** Run items in turn until none is left or @budget is spent. */
 /** Return: true if items are left. */
 bool mlx5_work_run(struct Mlx5Func *func, Mlx5Budget *budget);
+/**
+ * Run @work before the lock is dropped, whatever the budget: for what may be
+ * held back while more is done, but not longer. Its return value is ignored.
+ */
+void mlx5_work_hold(struct Mlx5Func *func, Mlx5Work *work);
+/** Forget that (before what embeds it is freed). */
+void mlx5_work_unhold(struct Mlx5Func *func, Mlx5Work *work);
+/** Run all that is held. */
+void mlx5_work_run_held(struct Mlx5Func *func);
 /** Run on the ringing thread; note a kick of the host for what is left. */
 void mlx5_work_run_inline(struct Mlx5Func *func);
 

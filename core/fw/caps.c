@@ -122,6 +122,15 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
     GEN_SET(caps, block_lb_mc, p->mcast);
+    GEN_SET(caps, cqe_compression, p->cqe_compression);
+    GEN_SET(caps, cqe_compression_128, p->cqe_compression);
+    GEN_SET(caps, mini_cqe_resp_stride_index, p->cqe_compression);
+    GEN_SET(caps, enhanced_cqe_compression, p->cqe_compression);
+    GEN_SET(caps, cqe_compression_max_num, p->cqe_compression ? 64 : 0);
+    GEN_SET(caps, cqe_128_always, p->cqe_128_always);
+    GEN_SET(caps, sctr_data_cqe, p->scatter_to_cqe);
+    GEN_SET(caps, cq_period_mode_modify, p->cq_period_modes);
+    GEN_SET(caps, cq_period_start_from_cqe, p->cq_period_modes);
     GEN_SET(caps, disable_local_lb_uc, p->local_lb);
     GEN_SET(caps, disable_local_lb_mc, p->local_lb);
     GEN_SET(caps, steering_format_version, steering_format(p->model));

@@ -58,6 +58,10 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .xrc = true,
         .atomic = true,
         .roce = true,
+        .cqe_compression = true,
+        .cqe_128_always = true,
+        .scatter_to_cqe = true,
+        .dc = true,
         .local_lb = true,
         .mcast = true,
     };

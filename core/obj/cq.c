@@ -15,7 +15,9 @@
  * Room: the consumer index is read from the doorbell record, and only when the
  * queue looks full, so that a busy queue costs no read of guest memory.
  *
- * Left out: compressed entries, moderation (stored; events come at once).
+ * Moderation: with a period, an event that is due waits until enough entries
+ * came (cq_max_count) or the period is over, which begins with the event before
+ * or anew with each entry (cq_period_mode).
  */
 #include "fw/fw.h"
 #include "obj/cq.h"
@@ -33,13 +35,14 @@ static uint32_t distance(uint32_t from, uint32_t to)
 
 uint32_t mlx5_cq_outstanding(Mlx5Cq *cq)
 {
+    uint32_t held = cq->comp ? mlx5_cq_comp_held(cq) : 0;
     uint32_t ci;
 
-    if (distance(cq->ci_seen, cq->pi) >= cq_entries(cq) &&
+    if (distance(cq->ci_seen, cq->pi) + held >= cq_entries(cq) &&
         mlx5_dma_read_be32(cq->o.func, cq->dbr_gpa, &ci)) {
         cq->ci_seen = ci & MLX5_CQ_CI_MASK;
     }
-    return distance(cq->ci_seen, cq->pi);
+    return distance(cq->ci_seen, cq->pi) + held;
 }
 
 /* The queue is unusable from here on; the driver is told once. */
@@ -57,17 +60,43 @@ static void fail(Mlx5Cq *cq, uint8_t status, uint8_t syndrome)
     mlx5_event_raise(cq->o.func, MLX5_EVENT_TYPE_CQ_ERROR, 0, data);
 }
 
-bool mlx5_cq_write(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES])
+/* A 128-byte entry has the 64 bytes that count in its second half. */
+static uint64_t entry_at(const Mlx5Cq *cq, uint32_t pi)
 {
-    uint64_t at = (uint64_t)(cq->pi & (cq_entries(cq) - 1)) * cq->cqe_bytes;
+    return (uint64_t)(pi & (cq_entries(cq) - 1)) * cq->cqe_bytes +
+           cq->cqe_bytes - MLX5_CQE_BYTES;
+}
 
-    /* A 128-byte entry has the 64 bytes that count in its second half. */
-    at += cq->cqe_bytes - MLX5_CQE_BYTES;
-    MLX5_SET(cqe64, cqe, owner, cq->pi >> cq->log_cq_size & 1);
-    if (!mlx5_ring_write(&cq->ring, at, cqe, MLX5_CQE_BYTES - 1) ||
-        !mlx5_ring_write(&cq->ring, at + MLX5_CQE_BYTES - 1,
-                         cqe + MLX5_CQE_BYTES - 1, 1)) {
+static bool put(Mlx5Cq *cq, uint64_t at, const uint8_t *bytes, size_t len)
+{
+    if (!mlx5_ring_write(&cq->ring, at, bytes, len)) {
         fail(cq, MLX5_CQ_STATUS_WRITE_FAIL, MLX5_CQ_ERR_ACCESS);
+        return false;
+    }
+    return true;
+}
+
+bool mlx5_cq_write_raw(Mlx5Cq *cq, uint32_t pi,
+                       const uint8_t bytes[MLX5_CQE_BYTES])
+{
+    return put(cq, entry_at(cq, pi), bytes, MLX5_CQE_BYTES);
+}
+
+bool mlx5_cq_write(Mlx5Cq *cq, const uint8_t *half,
+                   uint8_t cqe[MLX5_CQE_BYTES])
+{
+    static const uint8_t zeros[MLX5_CQE_BYTES];
+    uint64_t at = entry_at(cq, cq->pi);
+
+    MLX5_SET(cqe64, cqe, owner, cq->pi >> cq->log_cq_size & 1);
+    if (cq->pad && !half) {
+        half = zeros;
+    }
+    if (half && !put(cq, at - MLX5_CQE_BYTES, half, MLX5_CQE_BYTES)) {
+        return false;
+    }
+    if (!put(cq, at, cqe, MLX5_CQE_BYTES - 1) ||
+        !put(cq, at + MLX5_CQE_BYTES - 1, cqe + MLX5_CQE_BYTES - 1, 1)) {
         return false;
     }
     mlx5_trace(cq->o.func, MLX5_TRACE_CQE,
@@ -90,11 +119,79 @@ static void give_event(Mlx5Cq *cq)
     cq->armed = false;
     cq->fired = true;
     cq->fired_sn = cq->arm_sn;
+    if (cq->moderated) {
+        cq->unreported = 0;
+        cq->event_ns = mlx5_clock_ns(cq->o.func);
+        mlx5_timer_cancel(cq->o.func, &cq->timer);
+    }
     MLX5_SET(eqe_comp, data, cqn, cq->o.id);
     mlx5_eq_post(cq->eq, MLX5_EVENT_TYPE_COMP, 0, data);
 }
 
-void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
+/* An event is due; give it when enough entries came or the period is over. */
+static void moderate(Mlx5Cq *cq)
+{
+    Mlx5Func *func = cq->o.func;
+    uint32_t max = MLX5_GET(cqc, cq->cqc, cq_max_count);
+    int64_t period_ns = MLX5_GET(cqc, cq->cqc, cq_period) * INT64_C(1000);
+    bool from_cqe = MLX5_GET(cqc, cq->cqc, cq_period_mode) ==
+                    MLX5_CQ_PERIOD_FROM_CQE;
+    int64_t now = mlx5_clock_ns(func);
+    int64_t deadline = (from_cqe ? now : cq->event_ns) + period_ns;
+
+    if ((max && cq->unreported >= max) || deadline <= now) {
+        give_event(cq);
+    } else if (from_cqe || !mlx5_timer_armed(&cq->timer)) {
+        mlx5_timer_arm(func, &cq->timer, deadline);
+    }
+}
+
+static void timer_fired(void *opaque)
+{
+    Mlx5Cq *cq = opaque;
+
+    if (cq->armed && !cq->failed) {
+        give_event(cq);
+    }
+}
+
+void mlx5_cq_set_moderation(Mlx5Cq *cq)
+{
+    if (!cq->timer.fire) {
+        mlx5_timer_init(&cq->timer, timer_fired, cq);
+    }
+    /* Without a period, nobody would wake who waits for one entry more. */
+    cq->moderated = MLX5_GET(cqc, cq->cqc, cq_period) != 0;
+    if (!cq->moderated && mlx5_timer_armed(&cq->timer)) {
+        mlx5_timer_cancel(cq->o.func, &cq->timer);
+        timer_fired(cq);
+    }
+}
+
+static void event_due_now(Mlx5Cq *cq, bool solicited)
+{
+    if (cq->moderated &&
+        !(solicited && MLX5_GET(cqc, cq->cqc, scqe_break_moderation_en))) {
+        moderate(cq);
+    } else {
+        give_event(cq);
+    }
+}
+
+void mlx5_cq_written(Mlx5Cq *cq, uint32_t num, bool solicited)
+{
+    cq->unreported += num;
+    if (solicited) {
+        cq->solicit_pi = cq->pi;
+        cq->solicit_seen = true;
+    }
+    if (cq->armed && (!cq->armed_solicited || solicited)) {
+        event_due_now(cq, solicited);
+    }
+}
+
+void mlx5_cq_post_half(Mlx5Cq *cq, const uint8_t *half,
+                       uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
 {
     bool error = mlx5_cqe_is_error(cqe);
 
@@ -102,6 +199,7 @@ void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
         return;
     }
     if (!cq->oi && mlx5_cq_outstanding(cq) >= cq_entries(cq)) {
+        mlx5_cq_settle(cq);
         fail(cq, MLX5_CQ_STATUS_OVERFLOW, MLX5_CQ_ERR_OVERRUN);
         return;
     }
@@ -110,17 +208,17 @@ void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
         MLX5_SET(cqe64, cqe, timestamp, mlx5_fw_timer(cq->o.func));
     }
     MLX5_SET(cqe64, cqe, se, solicited);
-    if (!mlx5_cq_write(cq, cqe)) {
-        return;
-    }
     /* An error counts as solicited (IBA 11.4.2.2). */
-    if (solicited || error) {
-        cq->solicit_pi = cq->pi;
-        cq->solicit_seen = true;
+    if (cq->comp) {
+        mlx5_cq_comp_post(cq, half, cqe, solicited || error);
+    } else if (mlx5_cq_write(cq, half, cqe)) {
+        mlx5_cq_written(cq, 1, solicited || error);
     }
-    if (cq->armed && (!cq->armed_solicited || solicited || error)) {
-        give_event(cq);
-    }
+}
+
+void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
+{
+    mlx5_cq_post_half(cq, NULL, cqe, solicited);
 }
 
 /* Is there an entry beyond @ci that this kind of arming waits for? */
@@ -145,7 +243,7 @@ static void arm(Mlx5Cq *cq, uint32_t sn, bool solicited, uint32_t ci)
     cq->armed_solicited = solicited;
     cq->arm_sn = sn;
     if (event_due(cq, ci)) {
-        give_event(cq);
+        event_due_now(cq, solicited);
     }
 }
 

@@ -3,7 +3,7 @@
  * Commands of completion queues (PRM: CREATE_CQ, DESTROY_CQ, QUERY_CQ,
  * MODIFY_CQ; driver: cq.c, mlx5_ib cq.c).
  *
- * Left out: entries padded to 128 bytes, compression, queues in a UMEM.
+ * Left out: queues in a UMEM.
  */
 #include "obj/cq_internal.h"
 #include "obj/limits.h"
@@ -12,6 +12,7 @@
 enum {
     CQE_STRIDE_64 = 0,
     CQE_STRIDE_128 = 1,
+    CQE_STRIDE_128_ALWAYS = 2, /* padded: all of it is written */
 };
 
 /* cqc.st (driver: mlx5_ifc.h) */
@@ -33,6 +34,34 @@ enum {
     CQ_RESIZE_ALL = 0x7,
 };
 
+static uint32_t cqe_bytes(const uint8_t *cqc)
+{
+    return MLX5_GET(cqc, cqc, cqe_sz) == CQE_STRIDE_64 ? MLX5_CQE_BYTES
+                                                       : 2 * MLX5_CQE_BYTES;
+}
+
+/* Return: 0 or the syndrome of what compression does not allow. */
+static uint32_t check_compression(Mlx5Func *func, const uint8_t *cqc)
+{
+    uint32_t format = MLX5_GET(cqc, cqc, mini_cqe_res_format);
+
+    if (!MLX5_GET(cqc, cqc, cqe_comp_en)) {
+        return 0;
+    }
+    if (!func->props.cqe_compression) {
+        return MLX5_SYND_CQ_COMPRESSION;
+    }
+    if (format != MLX5_MINI_CQE_HASH && format != MLX5_MINI_CQE_CSUM &&
+        format != MLX5_MINI_CQE_CSUM_STRIDX) {
+        return MLX5_SYND_CQ_MINI_FORMAT;
+    }
+    if (MLX5_GET(cqc, cqc, cqe_compression_layout) >
+        MLX5_CQE_LAYOUT_ENHANCED) {
+        return MLX5_SYND_CQ_COMP_LAYOUT;
+    }
+    return 0;
+}
+
 /* Return: 0 or the syndrome of the field that breaks a rule. */
 static uint32_t check_context(Mlx5Func *func, const Mlx5Cmd *cmd,
                               const uint8_t *cqc)
@@ -40,11 +69,15 @@ static uint32_t check_context(Mlx5Func *func, const Mlx5Cmd *cmd,
     if (MLX5_GET(cqc, cqc, log_cq_size) > func->props.log_max_cq_sz) {
         return MLX5_SYND_CQ_SIZE;
     }
-    if (MLX5_GET(cqc, cqc, cqe_sz) > CQE_STRIDE_128) {
+    if (MLX5_GET(cqc, cqc, cqe_sz) > CQE_STRIDE_128_ALWAYS) {
         return MLX5_SYND_CQ_CQE_SIZE;
     }
-    if (MLX5_GET(cqc, cqc, cqe_comp_en)) {
-        return MLX5_SYND_CQ_COMPRESSION;
+    if (MLX5_GET(cqc, cqc, cqe_sz) == CQE_STRIDE_128_ALWAYS &&
+        !func->props.cqe_128_always) {
+        return MLX5_SYND_CQ_PADDING;
+    }
+    if (MLX5_GET(cqc, cqc, cq_period_mode) > MLX5_CQ_PERIOD_FROM_CQE) {
+        return MLX5_SYND_CQ_PERIOD_MODE;
     }
     if (MLX5_GET(cqc, cqc, dbr_umem_valid) ||
         MLX5_GET(create_cq_in, cmd->in, cq_umem_valid)) {
@@ -53,15 +86,14 @@ static uint32_t check_context(Mlx5Func *func, const Mlx5Cmd *cmd,
     if (MLX5_GET(cqc, cqc, dbr_addr) % 8) {
         return MLX5_SYND_CQ_DBR;
     }
-    return 0;
+    return check_compression(func, cqc);
 }
 
 static bool ring_from_cqc(Mlx5Ring *ring, Mlx5Func *func, Mlx5Cmd *cmd,
                           const uint8_t *cqc)
 {
-    uint64_t bytes = (uint64_t)MLX5_CQE_BYTES
-                     << (MLX5_GET(cqc, cqc, log_cq_size) +
-                         MLX5_GET(cqc, cqc, cqe_sz));
+    uint64_t bytes = (uint64_t)cqe_bytes(cqc)
+                     << MLX5_GET(cqc, cqc, log_cq_size);
 
     G_STATIC_ASSERT(MLX5_BYTE_OFF(create_cq_in, pas) ==
                     MLX5_BYTE_OFF(modify_cq_in, pas));
@@ -84,13 +116,16 @@ static Mlx5Cq *cq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *cqc,
     mlx5_obj_ref(eq);
     cq->ring = *ring;
     cq->log_cq_size = MLX5_GET(cqc, cqc, log_cq_size);
-    cq->cqe_bytes = MLX5_CQE_BYTES << MLX5_GET(cqc, cqc, cqe_sz);
+    cq->cqe_bytes = cqe_bytes(cqc);
+    cq->pad = MLX5_GET(cqc, cqc, cqe_sz) == CQE_STRIDE_128_ALWAYS;
     cq->oi = MLX5_GET(cqc, cqc, oi);
     cq->dbr_gpa = MLX5_GET(cqc, cqc, dbr_addr);
     cq->uar = MLX5_GET(cqc, cqc, uar_page);
     cq->uar_page = mlx5_obj_get(func, MLX5_OBJ_UAR, cq->uar);
     mlx5_obj_ref(cq->uar_page);
     memcpy(cq->cqc, cqc, sizeof(cq->cqc));
+    mlx5_cq_comp_new(cq);
+    mlx5_cq_set_moderation(cq);
     return cq;
 }
 
@@ -138,6 +173,8 @@ void mlx5_cq_release(void *obj)
 {
     Mlx5Cq *cq = obj;
 
+    mlx5_cq_comp_free(cq);
+    mlx5_timer_cancel(cq->o.func, &cq->timer);
     mlx5_obj_unref(cq->eq);
     mlx5_obj_unref(cq->uar_page);
     mlx5_ring_clear(&cq->ring);
@@ -154,6 +191,7 @@ void mlx5_cmd_query_cq(Mlx5Func *func, Mlx5Cmd *cmd)
     if (!cq) {
         return;
     }
+    mlx5_cq_settle(cq);
     if (mlx5_dma_read_be32(func, cq->dbr_gpa, &ci)) {
         cq->ci_seen = ci & MLX5_CQ_CI_MASK;
     }
@@ -198,6 +236,11 @@ static void modify(Mlx5Cq *cq, Mlx5Cmd *cmd, const uint8_t *cqc,
                       MLX5_SYND_CQ_MODIFY_FIELD);
         return;
     }
+    if (MLX5_GET(cqc, cqc, cq_period_mode) > MLX5_CQ_PERIOD_FROM_CQE) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                      MLX5_SYND_CQ_MODIFY_PERIOD_MODE);
+        return;
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(modify_fields); i++) {
         uint32_t off = modify_fields[i].bit_off;
         uint32_t bits = modify_fields[i].bits;
@@ -207,6 +250,7 @@ static void modify(Mlx5Cq *cq, Mlx5Cmd *cmd, const uint8_t *cqc,
         }
     }
     cq->oi = MLX5_GET(cqc, cq->cqc, oi);
+    mlx5_cq_set_moderation(cq);
 }
 
 /* Does everything fit: in the old queue one more entry, in the new one all? */
@@ -214,6 +258,7 @@ static bool resize_room(Mlx5Cq *cq, uint32_t new_log)
 {
     uint32_t ci, used;
 
+    mlx5_cq_settle(cq);
     if (!mlx5_dma_read_be32(cq->o.func, cq->dbr_gpa, &ci)) {
         return false;
     }
@@ -229,8 +274,7 @@ static uint32_t resize_context(Mlx5Cq *cq, const uint8_t *cqc, uint32_t select,
     if (select & ~CQ_RESIZE_ALL || !(select & CQ_RESIZE_LOG_SIZE)) {
         return MLX5_SYND_CQ_RESIZE_FIELD;
     }
-    if ((uint32_t)MLX5_CQE_BYTES << MLX5_GET(cqc, cqc, cqe_sz) !=
-        cq->cqe_bytes) {
+    if (MLX5_GET(cqc, cqc, cqe_sz) != MLX5_GET(cqc, cq->cqc, cqe_sz)) {
         return MLX5_SYND_CQ_RESIZE_CQE_SIZE;
     }
     if (MLX5_GET(cqc, cqc, log_cq_size) > cq->o.func->props.log_max_cq_sz) {
@@ -274,7 +318,10 @@ static void resize(Mlx5Func *func, Mlx5Cq *cq, Mlx5Cmd *cmd,
         return;
     }
     MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_RESIZE_CQ);
-    if (!mlx5_cq_write(cq, cqe)) {
+    if (cq->comp) {
+        mlx5_cq_comp_alone(cq, cqe);
+    }
+    if (!mlx5_cq_write(cq, NULL, cqe)) {
         mlx5_ring_clear(&ring);
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
                       MLX5_SYND_CQ_RESIZE_WRITE);
