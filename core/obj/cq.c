@@ -119,8 +119,8 @@ static void give_event(Mlx5Cq *cq)
     cq->armed = false;
     cq->fired = true;
     cq->fired_sn = cq->arm_sn;
+    cq->unreported = 0;
     if (cq->moderated) {
-        cq->unreported = 0;
         cq->event_ns = mlx5_clock_ns(cq->o.func);
         mlx5_timer_cancel(cq->o.func, &cq->timer);
     }

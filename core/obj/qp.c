@@ -94,9 +94,41 @@ static uint32_t check_shape(const QpParams *p)
     return 0;
 }
 
-/* Return: 0 or the syndrome of the field that breaks a rule. */
-static uint32_t check_fields(const Mlx5Cmd *cmd, const QpParams *p)
+/* qpc.cs_req and cs_res (driver: mlx5_ib.h): nothing, 32 or 64 bytes. */
+static const uint8_t cs_req_values[] = { 0, 0x11, 0x22 };
+static const uint8_t cs_res_values[] = { 0, 1, 2 };
+
+/* Return: 0 or the syndrome of what scatter to CQE does not allow. */
+static uint32_t check_scatter(const Mlx5Func *func, const QpParams *p)
 {
+    uint8_t req = MLX5_GET(qpc, p->qpc, cs_req);
+    uint8_t res = MLX5_GET(qpc, p->qpc, cs_res);
+
+    if (!func->props.scatter_to_cqe && (req || res)) {
+        return MLX5_SYND_QP_SCATTER_OFF;
+    }
+    if (!memchr(cs_req_values, req, sizeof(cs_req_values))) {
+        return MLX5_SYND_QP_CS_REQ;
+    }
+    return memchr(cs_res_values, res, sizeof(cs_res_values))
+               ? 0 : MLX5_SYND_QP_CS_RES;
+}
+
+/* Bytes that code @cs, of 2 bits, stands for, if @cq has room for them. */
+static uint8_t scatter_bytes(const Mlx5Cq *cq, uint32_t cs)
+{
+    if (!cq || !cs) {
+        return 0;
+    }
+    return cs == 1 ? 32 : cq->cqe_bytes == 128 ? 64 : 0;
+}
+
+/* Return: 0 or the syndrome of the field that breaks a rule. */
+static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
+                             const QpParams *p)
+{
+    uint32_t syndrome = check_scatter(func, p);
+
     if (MLX5_GET(create_qp_in, cmd->in, qpc_ext)) {
         return MLX5_SYND_QP_EXT;
     }
@@ -116,7 +148,7 @@ static uint32_t check_fields(const Mlx5Cmd *cmd, const QpParams *p)
     if ((p->has_sq || p->has_rq) && MLX5_GET(qpc, p->qpc, dbr_addr) % 8) {
         return MLX5_SYND_QP_DBR;
     }
-    return check_shape(p);
+    return syndrome ? syndrome : check_shape(p);
 }
 
 static bool find_cqs(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
@@ -219,6 +251,15 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
     qp->sq_log_size = p->sq_log_size;
     qp->sq_base_bytes = p->rq_bytes;
     qp->dbr_gpa = MLX5_GET(qpc, p->qpc, dbr_addr);
+    /* Other services have no such completions (driver: create_user_qp). */
+    if (p->st == MLX5_QP_ST_RC || p->st == MLX5_QP_ST_DCI) {
+        qp->cs_req_bytes = scatter_bytes(p->send_cq,
+                                         MLX5_GET(qpc, p->qpc, cs_req) & 3);
+    }
+    if (p->st == MLX5_QP_ST_RC || p->st == MLX5_QP_ST_UC) {
+        qp->cs_res_bytes = scatter_bytes(p->recv_cq,
+                                         MLX5_GET(qpc, p->qpc, cs_res));
+    }
     mlx5_qp_refresh(qp);
 }
 
@@ -249,7 +290,7 @@ void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
     Mlx5Qp *qp;
 
     parse(qpc, &p);
-    syndrome = check_fields(cmd, &p);
+    syndrome = check_fields(func, cmd, &p);
     if (syndrome) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;

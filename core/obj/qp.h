@@ -56,6 +56,8 @@ typedef struct Mlx5Qp {
     uint32_t sq_log_size;    /* 64-byte basic blocks */
     uint64_t sq_base_bytes;  /* of the SQ in the ring */
     uint64_t dbr_gpa;        /* word 0 receive, word 1 send counter */
+    uint8_t cs_req_bytes;    /* of an answer, or of a message, that may come */
+    uint8_t cs_res_bytes;    /* in the completion; 0 = never */
     bool rlkey;              /* the reserved lkey may be used */
     uint32_t user_index;
     uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */

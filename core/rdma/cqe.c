@@ -29,6 +29,28 @@ static void fill_error(Mlx5Qp *qp, uint8_t *cqe, uint8_t vendor, bool send)
                       vendor, send);
 }
 
+/*
+ * 128-byte entries have a half for the payload; in one of 64 bytes it takes
+ * the place of the first fields.
+ */
+static void post(Mlx5Cq *cq, uint8_t cqe[64], const uint8_t *data,
+                 uint32_t len, bool solicited)
+{
+    uint8_t half[MLX5_CQE_DATA_MAX] = { 0 };
+
+    if (!data) {
+        mlx5_cq_post(cq, cqe, solicited);
+    } else if (cq->cqe_bytes == 128) {
+        memcpy(half, data, len);
+        MLX5_SET(cqe64, cqe, cqe_format, MLX5_CQE_INLINE_DATA64);
+        mlx5_cq_post_half(cq, half, cqe, solicited);
+    } else {
+        memcpy(cqe, data, len);
+        MLX5_SET(cqe64, cqe, cqe_format, MLX5_CQE_INLINE_DATA32);
+        mlx5_cq_post(cq, cqe, solicited);
+    }
+}
+
 void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
 {
     uint8_t cqe[64] = { 0 };
@@ -46,7 +68,7 @@ void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
         MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
     }
     /* An error counts as solicited (IBA 11.4.2.2). */
-    mlx5_cq_post(qp->send_cq, cqe, bad);
+    post(qp->send_cq, cqe, bad ? NULL : c->data, c->byte_cnt, bad);
 }
 
 /* XRC: the completion goes where the shared queue's messages go. */
@@ -78,5 +100,5 @@ void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
         MLX5_SET(cqe64, cqe, grh, c->grh);
         MLX5_SET(cqe64, cqe, roce_l3_type, c->l3_type);
     }
-    mlx5_cq_post(cq, cqe, c->se || bad);
+    post(cq, cqe, bad ? NULL : c->data, c->byte_cnt, c->se || bad);
 }

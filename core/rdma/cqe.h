@@ -8,11 +8,15 @@
 #include "obj/qp.h"
 #include "rdma/vendor.h"
 
+/** Payload that a completion can carry, in an entry of 128 bytes. */
+#define MLX5_CQE_DATA_MAX 64u
+
 /** What a send queue completion says. */
 typedef struct Mlx5CqeSend {
     uint8_t wqe_opcode;
     uint16_t wqe_counter;    /* index of the first basic block */
     uint32_t byte_cnt;
+    const uint8_t *data;     /* byte_cnt bytes of payload, or NULL */
     uint8_t vendor;          /* Mlx5Vendor: an error; 0 = none */
 } Mlx5CqeSend;
 
@@ -21,6 +25,7 @@ typedef struct Mlx5CqeRecv {
     Mlx5CqeOpcode opcode;    /* ignored if @vendor is not 0 */
     uint16_t wqe_counter;
     uint32_t byte_cnt;
+    const uint8_t *data;     /* byte_cnt bytes of payload, or NULL */
     uint32_t imm;            /* immediate, invalidated key or P_Key */
     bool se;
     Mlx5Srq *srq;            /* the WQE came from here, or NULL */

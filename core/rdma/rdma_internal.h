@@ -36,6 +36,8 @@ typedef struct Mlx5SendReq {
     uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
     bool response;           /* done by data, not by an ack */
     bool done;               /* completes when all before it have */
+    uint8_t cqe_bytes;       /* of its answer, in the completion */
+    uint8_t cqe_data[MLX5_CQE_DATA_MAX];
     uint8_t vendor;          /* Mlx5Vendor: why it failed; 0 = it did not */
 } Mlx5SendReq;
 
@@ -95,6 +97,8 @@ typedef struct Mlx5Responder {
     uint32_t rkey;
     bool have_recv;          /* recv was consumed and not completed */
     Mlx5RecvWqe *recv;       /* made at the first receive */
+    uint8_t cqe_bytes;       /* of its payload, in the completion */
+    uint8_t cqe_data[MLX5_CQE_DATA_MAX];
     bool nak_sent;           /* silent until the expected one comes */
     bool rnr_sent;           /* ... because nothing was posted for it */
     bool dying;              /* a fatal NAK is on its way out */
@@ -200,6 +204,14 @@ Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
 /** Copy the payload of @pkt to @va under @rkey of @e's responder. */
 Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
                                const Mlx5Pkt *pkt);
+
+/* cqe_data.c: payload in completions. */
+/** May the first @len bytes that @data scatters come in the completion? */
+bool mlx5_cqe_data_allowed(Mlx5Func *func, const Mlx5MkeyUser *user,
+                           const Mlx5WqeData *data, uint32_t num,
+                           uint64_t len);
+/** Copy the payload of @pkt. Return: false if memory is not there. */
+bool mlx5_cqe_data_read(const Mlx5Pkt *pkt, uint8_t to[MLX5_CQE_DATA_MAX]);
 
 /* path.c */
 /** Addresses of a connected QP. Return: false if it has no source GID. */

@@ -85,6 +85,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     (*slot)->npsn = 0;
     (*slot)->response = false;
     (*slot)->done = false;
+    (*slot)->cqe_bytes = 0;
     (*slot)->vendor = 0;
     return *slot;
 }

@@ -221,14 +221,41 @@ static void answered(Mlx5QpEngine *e, Mlx5SendReq *req, uint32_t npsn)
     }
 }
 
+/* Does the whole answer come in the completion? Software copies it from there
+ * for these operations alone (libmlx5: mlx5_copy_to_send_wqe). */
+static bool into_cqe(Mlx5QpEngine *e, const Mlx5MkeyUser *user,
+                     const Mlx5SendReq *req, const Mlx5Pkt *pkt)
+{
+    const Mlx5SendWqe *w = &req->wqe;
+
+    return w->length <= e->qp->cs_req_bytes && pkt->len == w->length &&
+           pkt->len && w->ce >= MLX5_WQE_CE_CQE &&
+           (w->opcode == MLX5_OPCODE_RDMA_READ ||
+            w->opcode == MLX5_OPCODE_ATOMIC_CS ||
+            w->opcode == MLX5_OPCODE_ATOMIC_FA) &&
+           mlx5_cqe_data_allowed(e->qp->o.func, user, w->data, w->num_data,
+                                 w->length);
+}
+
+static Mlx5Payload keep(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
+                        const Mlx5Pkt *pkt)
+{
+    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+
+    if (e->qp->cs_req_bytes && into_cqe(e, &user, req, pkt)) {
+        req->cqe_bytes = pkt->len;
+        return mlx5_cqe_data_read(pkt, req->cqe_data)
+                   ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
+    }
+    return mlx5_payload_scatter(e->qp->o.func, &user, req->wqe.data,
+                                req->wqe.num_data, off, pkt);
+}
+
 /* Keep what came back. Return: false if the request failed by that. */
 static bool store(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
                   const Mlx5Pkt *pkt)
 {
-    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
-    Mlx5Payload result = mlx5_payload_scatter(e->qp->o.func, &user,
-                                              req->wqe.data, req->wqe.num_data,
-                                              off, pkt);
+    Mlx5Payload result = keep(e, req, off, pkt);
 
     if (result != MLX5_PAYLOAD_OK) {
         mlx5_req_fail(e, req, result == MLX5_PAYLOAD_KEY

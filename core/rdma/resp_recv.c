@@ -63,6 +63,18 @@ void mlx5_resp_check_recv(Mlx5QpEngine *e)
     }
 }
 
+/* Does the whole message come in the completion? */
+static bool into_cqe(const Mlx5QpEngine *e, const Mlx5MkeyUser *user,
+                     const Mlx5Pkt *pkt)
+{
+    const Mlx5RecvWqe *recv = e->resp.recv;
+
+    return pkt->first && pkt->last && pkt->len &&
+           pkt->len <= e->qp->cs_res_bytes &&
+           mlx5_cqe_data_allowed(e->qp->o.func, user, recv->data,
+                                 recv->num_data, pkt->len);
+}
+
 Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
                               const Mlx5Pkt *pkt)
 {
@@ -72,6 +84,11 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
     if (recv->srq && recv->srq->pd) {
         /* A shared queue's receives are in its own domain (IBA 10.2.9.2). */
         user.pdn = recv->srq->pd->id;
+    }
+    if (e->qp->cs_res_bytes && into_cqe(e, &user, pkt)) {
+        e->resp.cqe_bytes = pkt->len;
+        return mlx5_cqe_data_read(pkt, e->resp.cqe_data)
+                   ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
     }
     return mlx5_payload_scatter(e->qp->o.func, &user, recv->data,
                                 recv->num_data, off, pkt);
@@ -90,6 +107,8 @@ void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c)
     /* Callers took one before; the guest cannot undo that. */
     g_assert(r->have_recv);
     r->have_recv = false;
+    c->data = r->cqe_bytes ? r->cqe_data : NULL;
+    r->cqe_bytes = 0;
     c->wqe_counter = r->recv->index;
     c->srq = r->recv->srq;
     mlx5_cqe_post_recv(e->qp, c);

@@ -78,6 +78,9 @@ typedef enum Mlx5WqeError {
 #define MLX5_WQE_BB 64u          /* basic block: what the counters count */
 #define MLX5_MSG_MAX_BYTES (1ull << 31)
 
+/** wqe_ctrl.ce: from here on a completion is wanted. */
+#define MLX5_WQE_CE_CQE 2u
+
 /** A piece of what is gathered or scattered. */
 typedef struct Mlx5WqeData {
     uint64_t addr;               /* virtual address under @lkey */

@@ -53,7 +53,6 @@ START_TEST(create_refusals)
     REFUSED(log_cq_size, f.h->func->props.log_max_cq_sz + 1, T_CQ_LEN(16),
             BAD_PARAM_ERR, CQ_SIZE);
     REFUSED(cqe_sz, 3, T_CQ_LEN(16), BAD_PARAM_ERR, CQ_CQE_SIZE);
-    REFUSED(cqe_comp_en, 1, T_CQ_LEN(16), BAD_PARAM_ERR, CQ_COMPRESSION);
     REFUSED(dbr_umem_valid, 1, T_CQ_LEN(16), BAD_PARAM_ERR, CQ_UMEM);
     for (int bit = 0; bit < 3; bit++) {
         REFUSED(dbr_addr, DBR + (1 << bit), T_CQ_LEN(16), BAD_PARAM_ERR,

@@ -145,6 +145,11 @@ START_TEST(create_refusals)
         REFUSED(rq_type, type, 4, BAD_PARAM_ERR, QP_RQ_TYPE);
     }
     REFUSED(log_rq_stride, 6, 4, BAD_PARAM_ERR, QP_RQ_STRIDE);
+    REFUSED(cs_req, 0x12, 4, BAD_PARAM_ERR, QP_CS_REQ);
+    REFUSED(cs_res, 3, 4, BAD_PARAM_ERR, QP_CS_RES);
+    f.h->func->props.scatter_to_cqe = false;
+    REFUSED(cs_req, 0x11, 4, BAD_PARAM_ERR, QP_SCATTER_OFF);
+    REFUSED(cs_res, 1, 4, BAD_PARAM_ERR, QP_SCATTER_OFF);
     REFUSED(wq_signature, 1, 4, BAD_PARAM_ERR, QP_SIGNATURE);
     REFUSED(ts_format, 2, 4, BAD_PARAM_ERR, QP_TS_FORMAT);
     REFUSED(dbr_umem_valid, 1, 4, BAD_PARAM_ERR, QP_UMEM);
