@@ -135,6 +135,7 @@ typedef struct Mlx5FuncProps {
     /* The same, of completions and transports. */
     bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;
     bool dc;
+    bool odp;                /* on-demand paging */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
 } Mlx5FuncProps;

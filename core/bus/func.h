@@ -69,6 +69,10 @@ struct Mlx5Func {
     Mlx5FuncProps props;
     uint16_t vhca_id;        /* unique in the card, from 1 */
     uint64_t xlt_bytes;      /* host memory that translations of keys take */
+    struct {
+        uint32_t key;        /* the innermost one */
+        uint64_t va, len;    /* under it */
+    } page_miss;             /* what the last walk missed (obj/mkey.h) */
     bool bus_master;
     bool dma_fault;          /* a steering access failed since last asked */
     Mlx5Deferred deferred;

@@ -26,6 +26,8 @@ static const struct {
     [MLX5_CAP_GROUP_ETHERNET] = {
         0x1, &mlx5_layout_per_protocol_networking_offload_caps,
         MLX5_BIT_OFF(cmd_hca_cap, eth_net_offloads) },
+    [MLX5_CAP_GROUP_ODP] = { 0x2, &mlx5_layout_odp_cap,
+                             MLX5_BIT_OFF(cmd_hca_cap, pg) },
     [MLX5_CAP_GROUP_ATOMIC] = { 0x3, &mlx5_layout_atomic_caps,
                                 MLX5_BIT_OFF(cmd_hca_cap, atomic) },
     [MLX5_CAP_GROUP_ROCE] = { 0x4, &mlx5_layout_roce_cap,
@@ -61,6 +63,11 @@ static const CapRow rows[] = {
       MATCH_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },  \
     { MLX5_CAP_GROUP_FLOW_TABLE,                                         \
       BITMASK_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },
+#define CAP_ODP(s, t, f, c, m)                                           \
+    { MLX5_CAP_GROUP_ODP,                                                \
+      MLX5_BIT_OFF(odp_cap, s##_page_fault_scheme_cap) +                 \
+          MLX5_BIT_OFF(odp_scheme_cap, t##_odp_caps) +                   \
+          MLX5_BIT_OFF(odp_per_transport_service_cap, f), 1, c, m },
 #include "fw/caps_table.def"
 };
 
@@ -118,6 +125,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, imaicl, p->mw);
     GEN_SET(caps, xrc, p->xrc);
     GEN_SET(caps, atomic, p->atomic);
+    GEN_SET(caps, pg, p->odp);
     GEN_SET(caps, roce, p->roce);
     GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
@@ -163,6 +171,12 @@ bool mlx5_fw_atomic_host_order(Mlx5Func *func)
 {
     return MLX5_GET(atomic_caps, func->fw->caps.cur[MLX5_CAP_GROUP_ATOMIC],
                     atomic_req_8B_endianness_mode);
+}
+
+bool mlx5_fw_odp_memory_scheme(Mlx5Func *func)
+{
+    return MLX5_GET(odp_cap, func->fw->caps.cur[MLX5_CAP_GROUP_ODP],
+                    mem_page_fault);
 }
 
 /* A group exists if its gate can be set at all. Return: false if not. */

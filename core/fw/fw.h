@@ -59,6 +59,8 @@ void mlx5_fw_command_counts(Mlx5Func *func, uint64_t *done, uint64_t *refused);
 uint64_t mlx5_fw_cap_gen(Mlx5Func *func, uint32_t bit_off, uint32_t bits);
 /** Are 8-byte atomics in host order (atomic_req_8B_endianness_mode)? */
 bool mlx5_fw_atomic_host_order(Mlx5Func *func);
+/** Do page faults name keys and addresses (odp_cap.mem_page_fault)? */
+bool mlx5_fw_odp_memory_scheme(Mlx5Func *func);
 /** The free running counter of the init segment and of CQE timestamps. */
 uint64_t mlx5_fw_timer(Mlx5Func *func);
 

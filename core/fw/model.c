@@ -57,6 +57,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .mw = true,
         .xrc = true,
         .atomic = true,
+        .odp = false,
         .roce = true,
         .cqe_compression = true,
         .cqe_128_always = true,

@@ -9,7 +9,7 @@
  * there is more, it interrupts at once; else the next event does. One
  * interrupt per arming.
  *
- * Left out: event collapsing (eqc.ec), page-fault and DC events.
+ * Left out: event collapsing (eqc.ec), DC events.
  */
 #include "fw/fw.h"
 #include "obj/eq.h"

@@ -4,11 +4,11 @@
  * mkey_walk.c; UMR edits contexts through the functions here (rdma/umr.c).
  *
  * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
- * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: on-demand paging
- * (pg_access), user memory objects, signature (BSF), device memory and keys of
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory objects, signature (BSF), device memory and keys of
  * other functions (access modes from 4 on).
  */
 #include "obj/mkey.h"
+#include "fw/fw.h"
 #include "bus/trace.h"
 
 /* The CPU's own page is the smallest; the context's field had five bits. */
@@ -197,13 +197,15 @@ const char *mlx5_mkey_result_name(Mlx5MkeyResult result)
         [MLX5_MKEY_ACCESS] = "access",
         [MLX5_MKEY_BOUNDS] = "bounds",
         [MLX5_MKEY_TRANSLATION] = "translation",
+        [MLX5_MKEY_FAULT] = "page not present",
     };
 
     return result < G_N_ELEMENTS(names) ? names[result] : "?";
 }
 
 /* Checks of CREATE_MKEY that are not about the context. 0 = passed. */
-static uint32_t create_check(const Mlx5Cmd *cmd, uint64_t *actual)
+static uint32_t create_check(Mlx5Func *func, const Mlx5Cmd *cmd,
+                             uint64_t *actual)
 {
     const uint8_t *in = cmd->in;
     const uint8_t *mkc = MLX5_ADDR_OF(create_mkey_in, in,
@@ -212,7 +214,8 @@ static uint32_t create_check(const Mlx5Cmd *cmd, uint64_t *actual)
                     cmd->in_len - MLX5_ST_SZ_BYTES(create_mkey_in);
 
     *actual = MLX5_GET(create_mkey_in, in, translations_octword_actual_size);
-    if (MLX5_GET(create_mkey_in, in, pg_access)) {
+    if (MLX5_GET(create_mkey_in, in, pg_access) &&
+        !MLX5_FW_CAP_GEN(func, pg)) {
         return MLX5_SYND_MKEY_PG_ACCESS;
     }
     if (MLX5_GET(create_mkey_in, in, mkey_umem_valid)) {
@@ -227,12 +230,19 @@ static uint32_t create_check(const Mlx5Cmd *cmd, uint64_t *actual)
     return mlx5_mkey_context_check(mkc);
 }
 
+/* Without pg_access, entries are addresses and have no present bits. */
+static bool all_present(const Mlx5Cmd *cmd, const Mlx5Mkey *mkey)
+{
+    return mkey->mode == MLX5_MKC_ACCESS_MODE_MTT &&
+           !MLX5_GET(create_mkey_in, cmd->in, pg_access);
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
 {
     const uint8_t *mkc = MLX5_ADDR_OF(create_mkey_in, cmd->in,
                                       memory_key_mkey_entry);
     uint64_t actual;
-    uint32_t bad = create_check(cmd, &actual);
+    uint32_t bad = create_check(func, cmd, &actual);
     Mlx5Mkey *mkey;
 
     if (bad) {
@@ -254,13 +264,15 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
     }
     mlx5_mkey_set_context(mkey, mkc);
     mlx5_mkey_load(mkey, 0, MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
-                   actual * 2, mkey->mode == MLX5_MKC_ACCESS_MODE_MTT ?
+                   actual * 2, all_present(cmd, mkey) ?
                    MLX5_MTT_RD | MLX5_MTT_WR : 0);
     MLX5_SET(create_mkey_out, cmd->out, mkey_index, mkey->o.id);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_query_mkey)
 {
+    const uint32_t first = MLX5_BYTE_OFF(query_mkey_out, bsf0_klm0_pas_mtt0_1);
+    uint64_t units;
     Mlx5Mkey *mkey;
     uint8_t *xlt = MLX5_ADDR_OF(query_mkey_out, cmd->out,
                                 bsf0_klm0_pas_mtt0_1);
@@ -273,8 +285,9 @@ MLX5_CMD_HANDLER(mlx5_cmd_query_mkey)
     }
     memcpy(MLX5_ADDR_OF(query_mkey_out, cmd->out, memory_key_mkey_entry),
            mkey->mkc, sizeof(mkey->mkc));
-    for (uint32_t unit = 0; unit < 4; unit++) {
-        mlx5_prm_set(xlt, unit * 64, 64, mlx5_xlt_get(&mkey->xlt, unit));
+    units = cmd->out_len > first ? (cmd->out_len - first) / 8 : 0;
+    for (uint64_t unit = 0; unit < MIN(units, mkey->xlt.max_units); unit++) {
+        mlx5_prm_set(xlt + unit * 8, 0, 64, mlx5_xlt_get(&mkey->xlt, unit));
     }
 }
 

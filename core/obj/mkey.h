@@ -36,6 +36,7 @@ typedef enum Mlx5MkeyResult {
     MLX5_MKEY_ACCESS,        /* permission bit missing */
     MLX5_MKEY_BOUNDS,        /* outside [start_addr, start_addr + len) */
     MLX5_MKEY_TRANSLATION,   /* no translation entry, or nested too deep */
+    MLX5_MKEY_FAULT,         /* the page is not present; it may come */
 } Mlx5MkeyResult;
 
 /** Nested keys are followed this deep: the key asked for and four below. */
@@ -58,6 +59,13 @@ typedef struct Mlx5Xlt {
 /** Present bits of an MTT; an access needs the one for its direction. */
 #define MLX5_MTT_RD 1u
 #define MLX5_MTT_WR 2u
+
+/**
+ * Reads as zeroes and swallows what is written; in a KSM list, memory that was
+ * not mapped yet (QUERY_SPECIAL_CONTEXTS null_mkey; driver: odp.c
+ * populate_klm). No key has this index.
+ */
+#define MLX5_NULL_MKEY 0x200u
 
 /** Units in a chunk; the first chunk is @first and grows up to this size. */
 #define MLX5_XLT_CHUNK 512u
@@ -116,6 +124,8 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
  * Check and translate: appends Mlx5Range items to @ranges, adjoining ones
  * joined. On failure @ranges may have grown; the caller drops them.
  * An empty range is checked and adds nothing.
+ * After MLX5_MKEY_FAULT, @ranges holds what comes before the missing page, and
+ * @func->page_miss says where that is.
  */
 Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint32_t key, uint64_t va, uint64_t len,

@@ -9,6 +9,10 @@
  *   KLM   {length, key, address} after each other; or, if the first entry is
  *         a repeat block, several strided streams interleaved
  *
+ * An MTT without the present bit that an access needs, and a KSM entry under
+ * the null key, are pages that are not there yet: a fault, where on-demand
+ * paging is on.
+ *
  * Keys under keys need the same protection domain and the local right that
  * goes with the access, and are followed MLX5_MKEY_MAX_DEPTH deep. A walk takes
  * MAX_STEPS entries at most, for lists can be made that multiply.
@@ -17,6 +21,8 @@
  * (umr_sg_list_create, umr_strided_seg_create); IBA 10.6.3.
  */
 #include "obj/mkey.h"
+#include "fw/fw.h"
+#include "prm/prm.h"
 
 #define MAX_STEPS (1u << 20)
 
@@ -230,6 +236,23 @@ static bool step(Walk *w)
     return w->steps && w->steps--;
 }
 
+/* Nothing is mapped at @va of @key, of which @len bytes are wanted. */
+static Mlx5MkeyResult missed(Walk *w, uint32_t key, uint64_t va, uint64_t len)
+{
+    if (!MLX5_FW_CAP_GEN(w->func, pg)) {
+        return MLX5_MKEY_TRANSLATION;
+    }
+    w->func->page_miss.key = key;
+    w->func->page_miss.va = va;
+    w->func->page_miss.len = len;
+    return MLX5_MKEY_FAULT;
+}
+
+static uint32_t whole_key(const Mlx5Mkey *mkey)
+{
+    return mkey->o.id << 8 | mkey->variant;
+}
+
 static Mlx5MkeyResult walk_pa(Walk *w, Mlx5Mkey *mkey, uint64_t va,
                               uint64_t len, uint32_t depth)
 {
@@ -248,6 +271,7 @@ static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
     /* The first entry is the page that holds start_addr. */
     uint64_t off = va - (mkey->start & ~(page - 1));
     uint64_t unit = off >> shift, in = off & (page - 1);
+    uint64_t end = va + len;
 
     (void)depth;
     while (len) {
@@ -255,13 +279,13 @@ static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
         const uint64_t *mtt = xlt_run(&mkey->xlt, unit, &n);
 
         if (!mtt) {
-            return MLX5_MKEY_TRANSLATION;
+            return missed(w, whole_key(mkey), end - len, len);
         }
         for (unit += n; n && len; n--, mtt++) {
             uint64_t bytes = MIN(page - in, len);
 
             if (!(*mtt & need)) {
-                return MLX5_MKEY_TRANSLATION;
+                return missed(w, whole_key(mkey), end - len, len);
             }
             emit(w, (*mtt & ~(page - 1)) + in, bytes);
             len -= bytes;
@@ -313,6 +337,9 @@ static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
 
         if (!key) {
             return MLX5_MKEY_TRANSLATION;
+        }
+        if (key == MLX5_NULL_MKEY) {
+            return missed(w, key, at + in, bytes);
         }
         result = walk_nested(w, key, at + in, bytes, depth);
         if (result != MLX5_MKEY_OK) {

@@ -51,12 +51,15 @@ Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
     Mlx5MkeyUser user = mlx5_resp_user(e);
     uint64_t addr, old_le;
+    Mlx5MkeyResult result;
 
     g_array_set_size(rdma->local, 0);
-    if (mlx5_mkey_resolve(qp->o.func, &user, pkt->rkey, pkt->va, 8,
-                          MLX5_ACCESS_REMOTE_ATOMIC,
-                          rdma->local) != MLX5_MKEY_OK ||
-        rdma->local->len != 1) {
+    result = mlx5_mkey_resolve(qp->o.func, &user, pkt->rkey, pkt->va, 8,
+                               MLX5_ACCESS_REMOTE_ATOMIC, rdma->local);
+    if (result != MLX5_MKEY_OK) {
+        return mlx5_payload_from_key(result);
+    }
+    if (rdma->local->len != 1) {
         return MLX5_PAYLOAD_KEY;
     }
     addr = g_array_index(rdma->local, Mlx5Range, 0).addr;

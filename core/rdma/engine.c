@@ -22,6 +22,7 @@ void mlx5_rdma_new(Mlx5Func *func)
     rdma->gsi = g_ptr_array_new();
     rdma->local = g_array_new(false, false, sizeof(Mlx5Range));
     rdma->remote = g_array_new(false, false, sizeof(Mlx5Range));
+    mlx5_odp_new(rdma);
     func->rdma = rdma;
 }
 
@@ -34,12 +35,14 @@ void mlx5_rdma_reset(Mlx5Func *func)
     g_clear_pointer(&rdma->flat, g_free);
     memset(rdma->halves, 0, sizeof(rdma->halves));
     rdma->moved = 0;
+    mlx5_odp_reset(rdma);
 }
 
 void mlx5_rdma_free(Mlx5Func *func)
 {
     Mlx5Rdma *rdma = func->rdma;
 
+    mlx5_odp_free(rdma);
     g_ptr_array_unref(rdma->gsi);
     g_array_unref(rdma->local);
     g_array_unref(rdma->remote);
@@ -180,6 +183,7 @@ static void created(Mlx5Qp *qp)
 static void reset(Mlx5QpEngine *e)
 {
     g_ptr_array_remove(mlx5_engine_rdma(e->qp)->gsi, e->qp);
+    mlx5_odp_cancel(e, true);
     mlx5_flush_stop(e);
     mlx5_req_reset(e);
     mlx5_resp_reset(e);
@@ -194,6 +198,7 @@ static void destroyed(Mlx5Qp *qp)
         return;
     }
     g_ptr_array_remove(mlx5_engine_rdma(qp)->gsi, qp);
+    mlx5_odp_cancel(e, true);
     mlx5_flush_stop(e);
     mlx5_req_free(e);
     mlx5_resp_free(e);
@@ -229,6 +234,7 @@ static void failed(Mlx5QpEngine *e)
     Mlx5Responder *r = &e->resp;
 
     mlx5_req_stop(e);
+    mlx5_odp_cancel(e, e->qp->state == MLX5_QP_STATE_ERR);
     if (e->qp->state == MLX5_QP_STATE_ERR) {
         mlx5_work_cancel(e->qp->o.func, &r->work);
         r->head = r->tail;

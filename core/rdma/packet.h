@@ -59,6 +59,17 @@ enum {
     MLX5_NAK_REMOTE_OP = 0x63,
 };
 
+/**
+ * What a responder that waits for a page adds to an RNR NAK, for peers in the
+ * same card: such waits cost no retries, and end without a timer.
+ */
+typedef enum Mlx5PktPaging {
+    MLX5_PAGING_NO,
+    MLX5_PAGING_WAIT,        /* ask again after the time, or when told */
+    MLX5_PAGING_HOLD,        /* nothing was lost, the answer will come */
+    MLX5_PAGING_GO,          /* ask again now */
+} Mlx5PktPaging;
+
 /** Addresses of one direction. */
 typedef struct Mlx5PktAddr {
     uint8_t sgid[16], dgid[16];
@@ -92,6 +103,7 @@ typedef struct Mlx5Pkt {
     /* AETH */
     uint8_t syndrome;
     uint32_t msn;
+    Mlx5PktPaging paging;
     /* DETH */
     uint32_t qkey;
     uint32_t src_qpn;        /* of any packet: trace; UD: part of the packet */

@@ -20,23 +20,36 @@ static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
     return true;
 }
 
-bool mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
-                          const Mlx5WqeData *data, uint32_t num, uint64_t off,
-                          uint64_t len, uint32_t access, GArray *ranges)
+Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 const Mlx5WqeData *data, uint32_t num,
+                                 uint64_t off, uint64_t len, uint32_t access,
+                                 GArray *ranges)
 {
     uint64_t at = 0, skip, n, found = 0;
+    Mlx5MkeyResult result;
 
     for (uint32_t i = 0; i < num && found < len; at += data[i++].len) {
         if (!overlap(&data[i], at, off, len, &skip, &n)) {
             continue;
         }
-        if (mlx5_mkey_resolve(func, user, data[i].lkey, data[i].addr + skip,
-                              n, access, ranges) != MLX5_MKEY_OK) {
-            return false;
+        result = mlx5_mkey_resolve(func, user, data[i].lkey,
+                                   data[i].addr + skip, n, access, ranges);
+        if (result != MLX5_MKEY_OK) {
+            return mlx5_payload_from_key(result);
         }
         found += n;
     }
-    return found == len;
+    return found == len ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_KEY;
+}
+
+uint64_t mlx5_payload_part(const GArray *ranges, uint32_t mtu)
+{
+    uint64_t bytes = 0;
+
+    for (guint i = 0; i < ranges->len; i++) {
+        bytes += g_array_index(ranges, Mlx5Range, i).len;
+    }
+    return mtu ? bytes - bytes % mtu : 0;
 }
 
 bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access)
@@ -66,35 +79,37 @@ static bool has_inline(const Mlx5SendWqe *wqe)
 }
 
 /* Read what one piece of memory gathers into @to. */
-static bool read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
-                       uint64_t n, uint8_t *to)
+static Mlx5Payload read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
+                              uint64_t n, uint8_t *to)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
     Mlx5MkeyUser user = mlx5_engine_user(qp);
+    Mlx5MkeyResult result;
 
     g_array_set_size(rdma->remote, 0);
-    if (mlx5_mkey_resolve(qp->o.func, &user, d->lkey, d->addr + skip, n,
-                          MLX5_ACCESS_LOCAL_READ,
-                          rdma->remote) != MLX5_MKEY_OK) {
-        return false;
+    result = mlx5_mkey_resolve(qp->o.func, &user, d->lkey, d->addr + skip, n,
+                               MLX5_ACCESS_LOCAL_READ, rdma->remote);
+    if (result != MLX5_MKEY_OK) {
+        return mlx5_payload_from_key(result);
     }
     for (guint i = 0; i < rdma->remote->len; i++) {
         Mlx5Range *r = &g_array_index(rdma->remote, Mlx5Range, i);
 
         if (!mlx5_dma_read(qp->o.func, r->addr, to, r->len)) {
-            return false;
+            return MLX5_PAYLOAD_KEY;
         }
         to += r->len;
     }
-    return true;
+    return MLX5_PAYLOAD_OK;
 }
 
 /* Inline bytes among others: gathered into one run of bytes first. */
-static bool gather_flat(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
-                        uint64_t len, Mlx5Pkt *pkt)
+static Mlx5Payload gather_flat(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
+                               uint64_t len, Mlx5Pkt *pkt)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
     uint64_t at = 0, skip, n, done = 0;
+    Mlx5Payload result = MLX5_PAYLOAD_OK;
 
     if (!rdma->flat) {
         rdma->flat = g_malloc(MLX5_PKT_MAX_BYTES);
@@ -108,20 +123,25 @@ static bool gather_flat(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
         }
         if (d->inline_at) {
             memcpy(rdma->flat + done, wqe->raw + d->inline_at + skip, n);
-        } else if (!read_piece(qp, d, skip, n, rdma->flat + done)) {
-            return false;
+        } else {
+            result = read_piece(qp, d, skip, n, rdma->flat + done);
+        }
+        if (result != MLX5_PAYLOAD_OK) {
+            pkt->len = 0; /* nothing of it goes before a fault */
+            return result;
         }
         done += n;
     }
     pkt->bytes = rdma->flat;
-    return done == len;
+    return done == len ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_KEY;
 }
 
-bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
-                         uint64_t len, Mlx5Pkt *pkt)
+Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
+                                uint64_t off, uint64_t len, Mlx5Pkt *pkt)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
     Mlx5MkeyUser user = mlx5_engine_user(qp);
+    Mlx5Payload result;
 
     pkt->src = qp->o.func;
     pkt->len = len;
@@ -131,27 +151,38 @@ bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
         return gather_flat(qp, wqe, off, len, pkt);
     }
     g_array_set_size(rdma->remote, 0);
-    if (!mlx5_payload_resolve(qp->o.func, &user, wqe->data, wqe->num_data,
-                              off, len, MLX5_ACCESS_LOCAL_READ,
-                              rdma->remote)) {
-        return false;
+    result = mlx5_payload_resolve(qp->o.func, &user, wqe->data, wqe->num_data,
+                                  off, len, MLX5_ACCESS_LOCAL_READ,
+                                  rdma->remote);
+    if (result == MLX5_PAYLOAD_FAULT) {
+        pkt->len = mlx5_payload_part(rdma->remote, pkt->mtu_bytes);
     }
     pkt->ranges = (const Mlx5Range *)rdma->remote->data;
     pkt->num_ranges = rdma->remote->len;
-    return true;
+    return result;
 }
 
-static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt)
+/* Copy what @result, of translating our side, allows. */
+static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
+                                 Mlx5Payload result)
 {
     Mlx5Rdma *rdma = func->rdma;
+    uint64_t len = pkt->len;
 
-    rdma->moved += pkt->len;
+    if (result == MLX5_PAYLOAD_KEY) {
+        return result;
+    }
+    if (result == MLX5_PAYLOAD_FAULT) {
+        len = mlx5_payload_part(rdma->local, pkt->mtu_bytes);
+        rdma->part = len;
+    }
+    rdma->moved += len;
     if (!mlx5_pkt_copy(pkt, 0, func,
                        (const Mlx5Range *)rdma->local->data, rdma->local->len,
-                       pkt->len)) {
+                       len)) {
         return MLX5_PAYLOAD_MEMORY;
     }
-    return MLX5_PAYLOAD_OK;
+    return result;
 }
 
 Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
@@ -161,11 +192,10 @@ Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
     GArray *local = func->rdma->local;
 
     g_array_set_size(local, 0);
-    if (!mlx5_payload_resolve(func, user, data, num, off, pkt->len,
-                              MLX5_ACCESS_LOCAL_WRITE, local)) {
-        return MLX5_PAYLOAD_KEY;
-    }
-    return copy_to_local(func, pkt);
+    return copy_to_local(func, pkt,
+                         mlx5_payload_resolve(func, user, data, num, off,
+                                              pkt->len, MLX5_ACCESS_LOCAL_WRITE,
+                                              local));
 }
 
 Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
@@ -179,9 +209,7 @@ Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
         return MLX5_PAYLOAD_OK;
     }
     g_array_set_size(local, 0);
-    if (mlx5_mkey_resolve(func, &user, rkey, va, pkt->len,
-                          MLX5_ACCESS_REMOTE_WRITE, local) != MLX5_MKEY_OK) {
-        return MLX5_PAYLOAD_KEY;
-    }
-    return copy_to_local(func, pkt);
+    return copy_to_local(func, pkt, mlx5_payload_from_key(
+        mlx5_mkey_resolve(func, &user, rkey, va, pkt->len,
+                          MLX5_ACCESS_REMOTE_WRITE, local)));
 }

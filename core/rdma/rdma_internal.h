@@ -77,6 +77,7 @@ typedef struct Mlx5RespItem {
     uint32_t psn, npsn;
     uint32_t msn;
     uint8_t syndrome;        /* of an ACK */
+    Mlx5PktPaging paging;    /* of an RNR NAK */
     bool fatal;              /* once sent, the queue pair goes to ERR ... */
     uint8_t event;           /* ... and raises this, if not 0 */
     uint32_t rkey, pdn;      /* READ_RESP: and the domain it is used in */
@@ -122,11 +123,32 @@ typedef struct Mlx5Flush {
     bool last_wqe_raised;
 } Mlx5Flush;
 
+/** Where a queue pair can stop for a page that is not present (odp.c). */
+typedef enum Mlx5FaultPlace {
+    MLX5_FAULT_GATHER,       /* requester: what a request sends */
+    MLX5_FAULT_SCATTER,      /* requester: where a read or atomic returns to */
+    MLX5_FAULT_REQUEST,      /* responder: what a request writes to or changes */
+    MLX5_FAULT_READ,         /* responder: what a read asks for */
+    MLX5_FAULT_PLACES
+} Mlx5FaultPlace;
+
+/** A page fault that was told to the driver and waits for its answer. */
+typedef struct Mlx5Fault {
+    Mlx5QpEngine *e;
+    Mlx5FaultPlace place;
+    uint32_t token;          /* 0 = none waits here */
+    uint32_t wq;             /* what the resume must name */
+    uint8_t type;            /* page_fault_type */
+    uint8_t naks;            /* how often the peer was put off */
+    uint32_t at;             /* requester: place in the window */
+} Mlx5Fault;
+
 struct Mlx5QpEngine {
     Mlx5Qp *qp;
     Mlx5Requester req;
     Mlx5Responder resp;
     Mlx5Flush flush;
+    Mlx5Fault faults[MLX5_FAULT_PLACES];
 };
 
 /** Which queue the last doorbell in half a BlueFlame register named. */
@@ -146,7 +168,18 @@ struct Mlx5Rdma {
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
     Mlx5BfHalf halves[MLX5_BF_HALVES];
     uint64_t moved;          /* payload bytes, ever; for budgets */
+    uint64_t part;           /* payload bytes before the page that was missed */
+    GHashTable *faults;      /* token -> Mlx5Fault * that waits */
+    GHashTable *ended;       /* tokens cancelled and not yet resumed ... */
+    GQueue ended_order;      /* ... the oldest first */
+    uint32_t last_token;
 };
+
+/** Does a fault wait at @place? */
+static inline bool mlx5_odp_waits(const Mlx5QpEngine *e, Mlx5FaultPlace place)
+{
+    return e->faults[place].token;
+}
 
 /* engine.c */
 static inline Mlx5Rdma *mlx5_engine_rdma(Mlx5Qp *qp)
@@ -179,24 +212,41 @@ void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
                       uint64_t value, unsigned size);
 
 /* payload.c */
-/** Append to @ranges where bytes [@off, @off + @len) of the pieces are. */
-/** Return: false if a key refuses or the pieces are shorter. */
-bool mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
-                          const Mlx5WqeData *data, uint32_t num, uint64_t off,
-                          uint64_t len, uint32_t access, GArray *ranges);
 /** Do the keys of @wqe's pieces allow @access, over their whole length? */
 bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access);
-/** Point @pkt at bytes [@off, @off + @len) that @wqe gathers. */
-bool mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
-                         uint64_t len, Mlx5Pkt *pkt);
 typedef enum Mlx5Payload {
     MLX5_PAYLOAD_OK,
     MLX5_PAYLOAD_KEY,        /* a key refuses */
     MLX5_PAYLOAD_MEMORY,     /* memory is not there */
+    MLX5_PAYLOAD_FAULT,      /* a page is not present; it may come */
 } Mlx5Payload;
+/** What a key's answer means for payload. */
+static inline Mlx5Payload mlx5_payload_from_key(Mlx5MkeyResult result)
+{
+    return result == MLX5_MKEY_OK      ? MLX5_PAYLOAD_OK
+           : result == MLX5_MKEY_FAULT ? MLX5_PAYLOAD_FAULT
+                                       : MLX5_PAYLOAD_KEY;
+}
+/**
+ * Append to @ranges where bytes [@off, @off + @len) of the pieces are; a key
+ * refuses if they are shorter. After a fault @ranges holds what comes before.
+ */
+Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 const Mlx5WqeData *data, uint32_t num,
+                                 uint64_t off, uint64_t len, uint32_t access,
+                                 GArray *ranges);
+/** Bytes in @ranges, in whole packets of @mtu: what may go before a fault. */
+uint64_t mlx5_payload_part(const GArray *ranges, uint32_t mtu);
+/**
+ * Point @pkt at bytes [@off, @off + @len) that @wqe gathers. After a fault
+ * @pkt->len is what can go before it, in whole packets: often 0.
+ */
+Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
+                                uint64_t off, uint64_t len, Mlx5Pkt *pkt);
 /**
  * Copy the payload of @pkt to byte @off and on of what @data scatters, by the
- * rights of @user.
+ * rights of @user. A fault leaves Mlx5Rdma.part bytes copied, in whole packets;
+ * so does mlx5_payload_write().
  */
 Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
@@ -245,6 +295,15 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r);
 /** Send a piece of the request at cur. Return: false if it has to wait. */
 bool mlx5_req_send(Mlx5QpEngine *e);
 
+/** Nothing is sent while a page of ours is missing. */
+static inline bool mlx5_req_waits_page(const Mlx5QpEngine *e)
+{
+    return mlx5_odp_waits(e, MLX5_FAULT_GATHER) ||
+           mlx5_odp_waits(e, MLX5_FAULT_SCATTER);
+}
+/** Pages for what is to be sent came, or are an @error. */
+void mlx5_req_gather_resumed(Mlx5QpEngine *e, bool error);
+
 /* req_done.c */
 /** Complete finished requests from the head on. */
 void mlx5_req_complete(Mlx5QpEngine *e);
@@ -256,6 +315,8 @@ void mlx5_req_fail(Mlx5QpEngine *e, Mlx5SendReq *req, Mlx5Vendor vendor);
 /* req_resp.c */
 /** A response for @e's requester. Never sends. */
 void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Pages for what was answered came, or are an @error. */
+void mlx5_req_scatter_resumed(Mlx5QpEngine *e, bool error);
 /** The retransmission timer found no progress. */
 void mlx5_req_timeout(Mlx5QpEngine *e);
 /** See that the timer runs while answers are outstanding. */
@@ -272,6 +333,12 @@ void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /* resp_queue.c: answers, in the order of the requests. */
 void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item);
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget);
+/** A read was asked again. Return: is the answer still on its way? */
+bool mlx5_resp_read_queued(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Tell the peer, ahead of all answers, how a page fault stands. */
+void mlx5_resp_tell_paging(Mlx5QpEngine *e, uint32_t psn, Mlx5PktPaging paging);
+/** The pages that a read asks for came, or are an @error. */
+void mlx5_resp_read_resumed(Mlx5QpEngine *e, bool error);
 
 /* resp_exec.c: what a request does, once its place is right. */
 void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
@@ -283,6 +350,11 @@ static inline Mlx5MkeyUser mlx5_resp_user(const Mlx5QpEngine *e)
 {
     return (Mlx5MkeyUser){ .pdn = e->resp.pdn, .qpn = e->qp->o.id };
 }
+
+/** The request expected next waits for a page: put it off. */
+void mlx5_resp_put_off(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Pages for the request expected next came, or are an @error. */
+void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error);
 
 /** A read that was answered before, or is being answered. */
 void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
@@ -316,6 +388,48 @@ void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint8_t bytes[8]);
 
 /* ud.c */
 void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+
+/* odp.c */
+void mlx5_odp_new(Mlx5Rdma *rdma);
+void mlx5_odp_reset(Mlx5Rdma *rdma);
+void mlx5_odp_free(Mlx5Rdma *rdma);
+/** page_fault_type: of faults that name a work request (driver: odp.c). */
+enum {
+    MLX5_WQE_PF_TYPE_RMP = 0,
+    MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE = 1,
+    MLX5_WQE_PF_TYPE_RESP = 2,
+    MLX5_WQE_PF_TYPE_REQ_READ_OR_ATOMIC = 3,
+    /* Of remote accesses, as bits. */
+    MLX5_PF_TYPE_WRITE = 2,
+    MLX5_PF_TYPE_RDMA = 4,
+};
+typedef struct Mlx5FaultWqe {
+    uint8_t type;            /* MLX5_WQE_PF_TYPE_* */
+    uint32_t wq;             /* QP; SRQ for type RMP */
+    uint16_t index;          /* of the WQE */
+    uint32_t committed;      /* bytes of it that are done */
+    uint16_t packet_bytes;   /* responder: received, and waiting */
+} Mlx5FaultWqe;
+typedef struct Mlx5FaultRdma {
+    bool write;              /* memory is to be changed */
+    uint32_t rkey;
+    uint64_t va, len;        /* of the whole operation */
+    uint64_t committed;      /* bytes of it that are done */
+    uint16_t packet_bytes;
+} Mlx5FaultRdma;
+/**
+ * Tell the driver that @place waits, where nothing waits yet; the page is what
+ * the last walk missed. Return: false if no event queue takes page faults: the
+ * page will never come.
+ */
+bool mlx5_odp_raise_wqe(Mlx5QpEngine *e, Mlx5FaultPlace place,
+                        const Mlx5FaultWqe *wqe);
+bool mlx5_odp_raise_rdma(Mlx5QpEngine *e, Mlx5FaultPlace place,
+                         const Mlx5FaultRdma *access);
+/** What waited at @place is not wanted any more. */
+void mlx5_odp_drop(Mlx5QpEngine *e, Mlx5FaultPlace place);
+/** Nothing waits any more: the send queue stopped, or all of it. */
+void mlx5_odp_cancel(Mlx5QpEngine *e, bool responder_too);
 
 /* flush.c */
 void mlx5_flush_init(Mlx5QpEngine *e);

@@ -190,7 +190,7 @@ static bool step(Mlx5QpEngine *e)
     Mlx5QpState state = e->qp->state;
 
     if ((state != MLX5_QP_STATE_RTS && state != MLX5_QP_STATE_SQD) ||
-        r->rnr_wait) {
+        r->rnr_wait || mlx5_req_waits_page(e)) {
         return false;
     }
     return r->cur != r->tail ? mlx5_req_send(e) : fetch(e);
@@ -203,7 +203,7 @@ static bool run(void *opaque, Mlx5Budget *budget)
 
     if (e->req.expired) {
         e->req.expired = false;
-        if (!e->req.progress) {
+        if (!e->req.progress && !mlx5_req_waits_page(e)) {
             mlx5_req_timeout(e);
         }
     }

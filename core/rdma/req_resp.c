@@ -142,12 +142,17 @@ static void rnr_nak(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     Mlx5Requester *r = &e->req;
     uint32_t wait = rnr_10us[pkt->syndrome & MLX5_AETH_VALUE_MASK];
 
-    if (r->rnr_retries == 0) {
+    if (pkt->paging) {
+        /* The peer of this card waits for a page: no retry is spent. */
+        made_progress(e);
+    } else if (r->rnr_retries == 0) {
         fail_at(e, pkt->psn, MLX5_VENDOR_RNR_EXCEEDED);
         return;
-    }
-    if (r->rnr_retries != 7) {
+    } else if (r->rnr_retries != 7) {
         r->rnr_retries--;
+    }
+    if (pkt->paging == MLX5_PAGING_HOLD) {
+        return;
     }
     mlx5_engine_count(e->qp, rnr_nak_retry_err);
     rewind_to(e, pkt->psn);
@@ -251,12 +256,60 @@ static Mlx5Payload keep(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
                                 req->wqe.num_data, off, pkt);
 }
 
-/* Keep what came back. Return: false if the request failed by that. */
+/*
+ * A page is missing where the answer goes. What came before it is kept; the
+ * rest is dropped, and asked for again when the page is there.
+ */
+static bool scatter_waits(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
+                          uint32_t mtu)
+{
+    uint64_t part = mlx5_engine_rdma(e->qp)->part;
+    Mlx5FaultWqe fault = {
+        .type = MLX5_WQE_PF_TYPE_REQ_READ_OR_ATOMIC,
+        .wq = e->qp->o.id,
+        .index = req->wqe.index,
+        .committed = off + part,
+    };
+    uint32_t at;
+
+    if (part) {
+        answered(e, req, part / mtu);
+    }
+    if (mlx5_odp_waits(e, MLX5_FAULT_SCATTER)) {
+        return true;
+    }
+    /* The caller found it just so. */
+    find(&e->req, req->psn, &at);
+    e->faults[MLX5_FAULT_SCATTER].at = at;
+    return mlx5_odp_raise_wqe(e, MLX5_FAULT_SCATTER, &fault);
+}
+
+void mlx5_req_scatter_resumed(Mlx5QpEngine *e, bool error)
+{
+    Mlx5Requester *r = &e->req;
+    uint32_t at = e->faults[MLX5_FAULT_SCATTER].at;
+
+    if (error && at - r->head < r->tail - r->head &&
+        !mlx5_req_at(r, at)->done) {
+        mlx5_req_fail(e, mlx5_req_at(r, at), MLX5_VENDOR_SCATTER_PAGE);
+        return;
+    }
+    rewind_to(e, r->una);
+    mlx5_engine_schedule(e->qp, &r->work);
+}
+
+/* Keep what came back. Return: false if it was not kept, or not all. */
 static bool store(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
                   const Mlx5Pkt *pkt)
 {
     Mlx5Payload result = keep(e, req, off, pkt);
 
+    if (result == MLX5_PAYLOAD_FAULT) {
+        if (scatter_waits(e, req, off, pkt->mtu_bytes)) {
+            return false;
+        }
+        result = MLX5_PAYLOAD_KEY;
+    }
     if (result != MLX5_PAYLOAD_OK) {
         mlx5_req_fail(e, req, result == MLX5_PAYLOAD_KEY
                                   ? MLX5_VENDOR_SCATTER_KEY
@@ -315,6 +368,14 @@ void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 
     if ((state != MLX5_QP_STATE_RTS && state != MLX5_QP_STATE_SQD) ||
         r->head == r->tail) {
+        return;
+    }
+    if (pkt->paging == MLX5_PAGING_GO) {
+        if (r->rnr_wait) {
+            r->rnr_wait = false;
+            mlx5_timer_cancel(e->qp->o.func, &r->timer);
+            mlx5_engine_schedule(e->qp, &r->work);
+        }
         return;
     }
     /* Neither an old answer nor one to what was never sent (IBA 9.7.5). */

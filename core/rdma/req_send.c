@@ -79,22 +79,68 @@ static void sent_unreliable(Mlx5QpEngine *e, Mlx5SendReq *req)
     mlx5_req_complete(e);
 }
 
+/*
+ * The request at cur cannot be gathered from @off on: its key refuses, or a
+ * page is missing. Return: false if it has to wait for that.
+ */
+static bool gather_failed(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
+                          Mlx5Payload why)
+{
+    Mlx5FaultWqe fault = {
+        .type = MLX5_WQE_PF_TYPE_REQ_SEND_OR_WRITE,
+        .wq = e->qp->o.id,
+        .index = req->wqe.index,
+        .committed = off,
+    };
+
+    if (why == MLX5_PAYLOAD_FAULT &&
+        mlx5_odp_raise_wqe(e, MLX5_FAULT_GATHER, &fault)) {
+        e->faults[MLX5_FAULT_GATHER].at = e->req.cur;
+        return false;
+    }
+    mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
+    return true;
+}
+
+void mlx5_req_gather_resumed(Mlx5QpEngine *e, bool error)
+{
+    Mlx5Requester *r = &e->req;
+    uint32_t at = e->faults[MLX5_FAULT_GATHER].at;
+
+    /* Still there: nothing is completed while it is not sent. */
+    if (error && at - r->head < r->tail - r->head &&
+        !mlx5_req_at(r, at)->done) {
+        mlx5_req_fail(e, mlx5_req_at(r, at), MLX5_VENDOR_GATHER_PAGE);
+        return;
+    }
+    mlx5_engine_schedule(e->qp, &r->work);
+}
+
 static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     Mlx5Requester *r = &e->req;
     uint64_t total = req->wqe.length, off = r->cur_off;
     uint64_t len = MIN(total - off, MLX5_PKT_MAX_BYTES);
     bool last = off + len == total, reliable;
+    Mlx5Payload result = MLX5_PAYLOAD_OK;
     Mlx5Pkt pkt;
 
     fill(e, req, off, &pkt);
     reliable = pkt.svc != MLX5_SVC_UC;
     /* A long message is checked whole before its first packet leaves. */
-    if ((off == 0 && !last &&
-         !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_READ)) ||
-        !mlx5_payload_gather(e->qp, &req->wqe, off, len, &pkt)) {
-        mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
-        return true;
+    if (off == 0 && !last &&
+        !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_READ)) {
+        result = MLX5_PAYLOAD_KEY;
+    }
+    if (result == MLX5_PAYLOAD_OK) {
+        result = mlx5_payload_gather(e->qp, &req->wqe, off, len, &pkt);
+    }
+    if (result == MLX5_PAYLOAD_FAULT && pkt.len) {
+        /* What comes before the missing page goes. */
+        len = pkt.len;
+        last = false;
+    } else if (result != MLX5_PAYLOAD_OK) {
+        return gather_failed(e, req, off, result);
     }
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
     r->cur_off += len;
@@ -115,12 +161,13 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     const Mlx5WqeAv *av = &req->wqe.av;
     uint32_t own_qkey = MLX5_GET(qpc, e->qp->qpc, q_key);
+    Mlx5Payload result;
     Mlx5Pkt pkt;
 
     fill(e, req, 0, &pkt);
-    if (!mlx5_payload_gather(e->qp, &req->wqe, 0, req->wqe.length, &pkt)) {
-        mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
-        return true;
+    result = mlx5_payload_gather(e->qp, &req->wqe, 0, req->wqe.length, &pkt);
+    if (result != MLX5_PAYLOAD_OK) {
+        return gather_failed(e, req, 0, result);
     }
     fill_last(req, &pkt);
     pkt.npsn = 1;

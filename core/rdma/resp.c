@@ -44,6 +44,17 @@ static void duplicate_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     }
 }
 
+/* @pkt begins with the expected sequence number. */
+static void next_in_order(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    if (mlx5_odp_waits(e, MLX5_FAULT_REQUEST)) {
+        mlx5_resp_put_off(e, pkt);
+        return;
+    }
+    e->resp.nak_sent = e->resp.rnr_sent = false;
+    mlx5_resp_execute(e, pkt);
+}
+
 static void duplicate(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
@@ -62,8 +73,7 @@ static void duplicate(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         rest.npsn -= old;
         rest.skip += (uint64_t)old * pkt->mtu_bytes;
         rest.len -= (uint64_t)old * pkt->mtu_bytes;
-        r->nak_sent = r->rnr_sent = false;
-        mlx5_resp_execute(e, &rest);
+        next_in_order(e, &rest);
     } else {
         Mlx5RespItem item = { .op = MLX5_PKT_ACK, .msn = r->msn, .npsn = 1,
                               .psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK),
@@ -85,8 +95,7 @@ static void reliable(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (ahead < 0) {
         duplicate(e, pkt);
     } else if (ahead == 0) {
-        r->nak_sent = r->rnr_sent = false;
-        mlx5_resp_execute(e, pkt);
+        next_in_order(e, pkt);
     } else if (!r->nak_sent) {
         Mlx5RespItem item = { .op = MLX5_PKT_ACK, .psn = r->epsn, .npsn = 1,
                               .msn = r->msn, .syndrome = MLX5_NAK_PSN_SEQ };

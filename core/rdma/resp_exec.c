@@ -76,6 +76,115 @@ static void not_ready(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     mlx5_resp_push(e, &item);
 }
 
+/*
+ * Codes of the waits that a page fault asks for (IBA table 45): 1.28 ms, and
+ * longer each time, up to 82 ms. A peer in this card is told when it is over.
+ */
+#define PAGING_FIRST 14
+#define PAGING_LAST 26
+
+void mlx5_resp_put_off(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Fault *f = &e->faults[MLX5_FAULT_REQUEST];
+    uint32_t code = MIN(PAGING_FIRST + f->naks, PAGING_LAST);
+    Mlx5RespItem item = {
+        .op = MLX5_PKT_ACK, .psn = pkt->psn, .npsn = 1, .msn = e->resp.msn,
+        .syndrome = MLX5_AETH_RNR_NAK | code, .paging = MLX5_PAGING_WAIT,
+    };
+
+    f->naks += code < PAGING_LAST;
+    /* What follows is out of sequence, and that was said (IBA 9.7.5.2.8). */
+    e->resp.nak_sent = e->resp.rnr_sent = true;
+    mlx5_resp_push(e, &item);
+}
+
+/* What came before the missing page was taken, in whole packets. */
+static void take_part(Mlx5QpEngine *e, Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+    uint64_t part = mlx5_engine_rdma(e->qp)->part;
+
+    if (part) {
+        pkt->psn = mlx5_psn_add(pkt->psn, part / pkt->mtu_bytes);
+        pkt->len -= part;
+        pkt->first = false;
+        r->epsn = pkt->psn;
+        r->off += part;
+    }
+    /* Asked to come again, it will be the first again. */
+    r->busy = r->busy && !pkt->first;
+}
+
+static uint16_t in_one_packet(const Mlx5Pkt *pkt)
+{
+    return MIN(pkt->len, pkt->mtu_bytes);
+}
+
+/* A receive's page is missing. Return: false if nobody can bring it. */
+static bool recv_waits(Mlx5QpEngine *e, const Mlx5Pkt *refused)
+{
+    const Mlx5RecvWqe *recv = e->resp.recv;
+    Mlx5Pkt pkt = *refused;
+    Mlx5FaultWqe fault = {
+        .type = recv->srq ? MLX5_WQE_PF_TYPE_RMP : MLX5_WQE_PF_TYPE_RESP,
+        .wq = recv->srq ? recv->srqn : e->qp->o.id,
+        .index = recv->index,
+    };
+
+    if (!is_reliable(&pkt)) {
+        return false;
+    }
+    fault.committed = e->resp.off + mlx5_engine_rdma(e->qp)->part;
+    fault.packet_bytes = in_one_packet(&pkt);
+    if (!mlx5_odp_raise_wqe(e, MLX5_FAULT_REQUEST, &fault)) {
+        return false;
+    }
+    take_part(e, &pkt);
+    mlx5_resp_put_off(e, &pkt);
+    return true;
+}
+
+/* The same of a write or an atomic, @done bytes of which are done. */
+static bool access_waits(Mlx5QpEngine *e, const Mlx5Pkt *refused,
+                         Mlx5FaultRdma *fault)
+{
+    Mlx5Pkt pkt = *refused;
+
+    if (!is_reliable(&pkt)) {
+        return false;
+    }
+    fault->write = true;
+    fault->committed = e->resp.busy
+                           ? e->resp.off + mlx5_engine_rdma(e->qp)->part : 0;
+    fault->packet_bytes = in_one_packet(&pkt);
+    if (!mlx5_odp_raise_rdma(e, MLX5_FAULT_REQUEST, fault)) {
+        return false;
+    }
+    if (e->resp.busy) {
+        take_part(e, &pkt);
+    }
+    mlx5_resp_put_off(e, &pkt);
+    return true;
+}
+
+void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5Pkt pkt = { .svc = mlx5_engine_svc(e->qp), .psn = r->epsn };
+    bool recv = !(e->faults[MLX5_FAULT_REQUEST].type & MLX5_PF_TYPE_RDMA);
+
+    if (!error) {
+        mlx5_resp_tell_paging(e, r->epsn, MLX5_PAGING_GO);
+        return;
+    }
+    mlx5_resp_check_recv(e);
+    if (recv && r->have_recv) {
+        fail_recv(e, &pkt, MLX5_VENDOR_RECV_PAGE, MLX5_NAK_REMOTE_OP);
+    } else {
+        no_access(e, &pkt);
+    }
+}
+
 /* Return: true if a receive is in hand; else the packet was answered. */
 static bool need_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
@@ -193,6 +302,9 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     result = mlx5_resp_scatter(e, r->off, pkt);
+    if (result == MLX5_PAYLOAD_FAULT && recv_waits(e, pkt)) {
+        return;
+    }
     if (result != MLX5_PAYLOAD_OK) {
         fail_recv(e, pkt, mlx5_resp_scatter_vendor(result), MLX5_NAK_REMOTE_OP);
         return;
@@ -261,7 +373,12 @@ static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     result = mlx5_payload_write(e, r->rkey, r->va + r->off, pkt);
-    if (result == MLX5_PAYLOAD_KEY) {
+    if (result == MLX5_PAYLOAD_FAULT &&
+        access_waits(e, pkt, &(Mlx5FaultRdma){ .rkey = r->rkey, .va = r->va,
+                                               .len = r->total })) {
+        return;
+    }
+    if (result == MLX5_PAYLOAD_KEY || result == MLX5_PAYLOAD_FAULT) {
         no_access(e, pkt);
         return;
     }
@@ -326,8 +443,7 @@ void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     Mlx5Responder *r = &e->resp;
     Mlx5RespItem item = read_item(e, pkt);
 
-    /* Still in the queue: its answer is on the way. */
-    if (r->pending) {
+    if (r->pending && mlx5_resp_read_queued(e, pkt)) {
         return;
     }
     if (!set_domain(e, pkt)) {
@@ -369,6 +485,13 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     result = mlx5_atomic_execute(e, pkt, &item.value);
+    if (result == MLX5_PAYLOAD_FAULT) {
+        if (!access_waits(e, pkt, &(Mlx5FaultRdma){
+                .rkey = pkt->rkey, .va = pkt->va, .len = sizeof(uint64_t) })) {
+            no_access(e, pkt);
+        }
+        return;
+    }
     if (result != MLX5_PAYLOAD_OK) {
         mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);

@@ -25,6 +25,7 @@ static Mlx5Pkt answer(Mlx5QpEngine *e, const Mlx5RespItem *item)
         .npsn = item->npsn,
         .mtu_bytes = mlx5_engine_mtu(e->qp),
         .syndrome = item->syndrome,
+        .paging = item->paging,
         .msn = item->msn,
         .swap_add = item->value,
     };
@@ -64,22 +65,49 @@ static void read_refused(Mlx5QpEngine *e, const Mlx5RespItem *item)
     emit_ack(e, &nak);
 }
 
-/* The next piece of a read; @item is a copy with sent as before the piece. */
-static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
+/*
+ * Where the next @len bytes of a read are, left in the scratch list. After a
+ * fault *@len is what can go before it, in whole packets.
+ */
+static Mlx5Payload locate(Mlx5QpEngine *e, const Mlx5RespItem *item,
+                          uint64_t *len)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
     Mlx5MkeyUser user = { .pdn = item->pdn, .qpn = e->qp->o.id };
-    Mlx5Pkt pkt = answer(e, item);
+    Mlx5MkeyResult result;
 
     g_array_set_size(rdma->remote, 0);
-    if (len &&
-        mlx5_mkey_resolve(e->qp->o.func, &user, item->rkey,
-                          item->va + item->sent, len,
-                          MLX5_ACCESS_REMOTE_READ,
-                          rdma->remote) != MLX5_MKEY_OK) {
-        read_refused(e, item);
-        return;
+    if (!*len) {
+        return MLX5_PAYLOAD_OK;
     }
+    result = mlx5_mkey_resolve(e->qp->o.func, &user, item->rkey,
+                               item->va + item->sent, *len,
+                               MLX5_ACCESS_REMOTE_READ, rdma->remote);
+    if (result == MLX5_MKEY_FAULT) {
+        *len = mlx5_payload_part(rdma->remote, mlx5_engine_mtu(e->qp));
+    }
+    return mlx5_payload_from_key(result);
+}
+
+/* A page of a read is missing. Return: false if nobody can bring it. */
+static bool read_waits(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    uint64_t rest = item->len - item->sent;
+    Mlx5FaultRdma fault = {
+        .rkey = item->rkey, .va = item->va, .len = item->len,
+        .committed = item->sent,
+        .packet_bytes = MIN(rest, mlx5_engine_mtu(e->qp)),
+    };
+
+    return mlx5_odp_raise_rdma(e, MLX5_FAULT_READ, &fault);
+}
+
+/* A located piece of a read; @item is a copy with sent as before the piece. */
+static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+    Mlx5Pkt pkt = answer(e, item);
+
     pkt.first = item->sent == 0;
     pkt.last = item->sent + len == item->len;
     pkt.psn = mlx5_psn_add(item->psn, item->sent / pkt.mtu_bytes);
@@ -102,23 +130,43 @@ static void pop(Mlx5Responder *r)
     r->head++;
 }
 
-/* One packet. The item leaves the queue before its last packet leaves us. */
-static void step(Mlx5QpEngine *e)
+/* One packet of a read. Return: false if it has to wait for a page. */
+static bool step_read(Mlx5QpEngine *e)
 {
     Mlx5Responder *r = &e->resp;
     Mlx5RespItem *queued = at(r, r->head), item = *queued;
     uint64_t len = MIN(item.len - item.sent, MLX5_PKT_MAX_BYTES);
+    Mlx5Payload result = locate(e, &item, &len);
 
-    if (item.op != MLX5_PKT_READ_RESP) {
+    if (result == MLX5_PAYLOAD_FAULT && !len && read_waits(e, &item)) {
+        return false;
+    }
+    if (result == MLX5_PAYLOAD_KEY || (result == MLX5_PAYLOAD_FAULT && !len)) {
         pop(r);
-        emit_ack(e, &item);
-        return;
+        read_refused(e, &item);
+        return true;
     }
     queued->sent += len;
     if (queued->sent == queued->len) {
         pop(r);
     }
     emit_read(e, &item, len);
+    return true;
+}
+
+/* One packet. The item leaves the queue before its last packet leaves us. */
+/* Return: false if the one at the head has to wait. */
+static bool step(Mlx5QpEngine *e)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item = *at(r, r->head);
+
+    if (item.op == MLX5_PKT_READ_RESP) {
+        return !mlx5_odp_waits(e, MLX5_FAULT_READ) && step_read(e);
+    }
+    pop(r);
+    emit_ack(e, &item);
+    return true;
 }
 
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget)
@@ -133,7 +181,9 @@ bool mlx5_resp_run(void *opaque, Mlx5Budget *budget)
         if (!mlx5_budget_left(budget)) {
             return true;
         }
-        step(e);
+        if (!step(e)) {
+            return false;
+        }
         mlx5_budget_spend(budget, rdma->moved - before);
     }
     return false;
@@ -167,6 +217,18 @@ static void enqueue(Mlx5QpEngine *e, const Mlx5RespItem *item)
     mlx5_engine_schedule(e->qp, &r->work);
 }
 
+/* A short read, answered in the asker's turn if all of it is there. */
+static bool read_at_once(Mlx5QpEngine *e, const Mlx5RespItem *item)
+{
+    uint64_t len = item->len;
+
+    if (len > READ_AT_ONCE || locate(e, item, &len) != MLX5_PAYLOAD_OK) {
+        return false;
+    }
+    emit_read(e, item, len);
+    return true;
+}
+
 void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
     e->resp.dying |= item->fatal;
@@ -174,9 +236,63 @@ void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item)
         enqueue(e, item);
     } else if (item->op != MLX5_PKT_READ_RESP) {
         emit_ack(e, item);
-    } else if (item->len <= READ_AT_ONCE) {
-        emit_read(e, item, item->len);
-    } else {
+    } else if (!read_at_once(e, item)) {
         enqueue(e, item);
     }
+}
+
+bool mlx5_resp_read_queued(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    Mlx5Responder *r = &e->resp;
+
+    for (uint32_t i = r->head; i != r->tail; i++) {
+        Mlx5RespItem *item = at(r, i);
+        int32_t ahead = mlx5_psn_diff(pkt->psn, item->psn);
+        uint64_t off;
+
+        if (item->op != MLX5_PKT_READ_RESP || ahead < 0 ||
+            ahead >= (int64_t)item->npsn) {
+            continue;
+        }
+        /* What was sent and did not arrive is sent again. */
+        off = (uint64_t)ahead * mlx5_engine_mtu(e->qp);
+        item->sent = MIN(item->sent, off);
+        if (mlx5_odp_waits(e, MLX5_FAULT_READ)) {
+            mlx5_resp_tell_paging(e, pkt->psn, MLX5_PAGING_HOLD);
+        }
+        return true;
+    }
+    /* It was answered whole. What waits is answers to what came after it, and
+     * the peer, having gone back, will ask for all of that again. */
+    if (mlx5_odp_waits(e, MLX5_FAULT_READ)) {
+        mlx5_odp_drop(e, MLX5_FAULT_READ);
+    }
+    r->head = r->tail;
+    r->pending = 0;
+    return false;
+}
+
+void mlx5_resp_tell_paging(Mlx5QpEngine *e, uint32_t psn, Mlx5PktPaging paging)
+{
+    Mlx5RespItem item = { .op = MLX5_PKT_ACK, .psn = psn, .npsn = 1,
+                          .msn = e->resp.msn, .syndrome = MLX5_AETH_RNR_NAK,
+                          .paging = paging };
+
+    emit_ack(e, &item);
+}
+
+void mlx5_resp_read_resumed(Mlx5QpEngine *e, bool error)
+{
+    Mlx5Responder *r = &e->resp;
+    Mlx5RespItem item;
+
+    if (error && r->head != r->tail &&
+        at(r, r->head)->op == MLX5_PKT_READ_RESP) {
+        item = *at(r, r->head);
+        e->resp.dying = true;
+        pop(r);
+        read_refused(e, &item);
+        return;
+    }
+    mlx5_engine_schedule(e->qp, &r->work);
 }

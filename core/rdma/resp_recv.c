@@ -96,8 +96,8 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
 
 Mlx5Vendor mlx5_resp_scatter_vendor(Mlx5Payload result)
 {
-    return result == MLX5_PAYLOAD_KEY ? MLX5_VENDOR_RECV_KEY
-                                      : MLX5_VENDOR_RECV_MEMORY;
+    return result == MLX5_PAYLOAD_MEMORY ? MLX5_VENDOR_RECV_MEMORY
+                                         : MLX5_VENDOR_RECV_KEY;
 }
 
 void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c)
