@@ -77,6 +77,8 @@ def build_parser():
     add("--all", action="store_true", help="run all of them")
     add("--junit", metavar="FILE", type=Path, help="write JUnit XML, too")
     add("--ktap", action="store_true", help="print KTAP")
+    add("--status", action="store_true",
+        help="write docs/status.md from what comes of the suites on it")
     add("--verbose", action="store_true",
         help="print all that guest suites print")
     return parser

@@ -16,6 +16,7 @@ A guest suite is a folder with a file suite.ini:
     qemu-arg = -m 4G         words for QEMU
     probe = yes              bring the card up before
     cold = no                boot plainly
+    status = no              its tests are rows of docs/status.md
     objects-left = none      the suite unloads the drivers: afterwards the card
                              must hold no object and no page
 
@@ -40,6 +41,7 @@ from pathlib import Path
 import build
 import machine
 import programs
+import status
 from agent import GuestGone
 from paths import REPO, cache
 from results import FAIL, PASS, SKIP, Result, judge, parse_tap, read_expected
@@ -49,7 +51,8 @@ SUITES = REPO / "guest-tests/suites"
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
 
 Suite = namedtuple("Suite", "name title default run")
-Context = namedtuple("Context", "emulator guest verbose")
+# @status: write what comes of a suite to docs/status.md, not compare it.
+Context = namedtuple("Context", "emulator guest verbose status")
 
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
@@ -198,13 +201,33 @@ def run_guest_suite(folder, entry, context):
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
             results = run_in_guest(guest, entry, context)
+            expected = folder / "expected"
+            if expected.exists():
+                results = judge(results, *read_expected(expected))
+            if entry.getboolean("status", False):
+                results.append(check_status(folder.name, image, results,
+                                            context))
             results += check_end(guest)
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
-    expected = folder / "expected"
-    if expected.exists():
-        results = judge(results, *read_expected(expected))
     return results
+
+
+def check_status(suite, image, results, context):
+    """Write a suite's results to docs/status.md, or compare them with it.
+    Return: a Result on that."""
+    page = status.read()
+    # Only what the outside suite ran, not our checks around it.
+    results = [r for r in results if re.match(r"test_\w+\.", r.name)]
+    if not context.status:
+        return status.compare(page, suite, context.guest, results)
+    packages = dict(line.split()[:2] for line in
+                    image.manifest.read_text().splitlines())
+    versions = (f"Linux {image.kernel_version()}, rdma-core "
+                f"{packages['rdma-core']}")
+    page.put(suite, context.guest, versions, results)
+    page.write()
+    return Result("docs/status.md is written", PASS, "")
 
 
 def run_in_guest(guest, entry, context):

@@ -48,7 +48,7 @@ def test(args):
     chosen = choose_suites(args)
     host.ensure_packages()
     context = suites.Context(machine.Emulator(qemubin.find()), args.guest,
-                             args.verbose)
+                             args.verbose, args.status)
     outcome = {}
     for suite in chosen:
         began = time.monotonic()
