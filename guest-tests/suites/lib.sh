@@ -122,3 +122,45 @@ pair()
         return 1
     fi
 }
+
+# cm_listening PORT: something listens there through rdma_cm. It says
+# nothing of TCP.
+cm_listening()
+{
+    rdma resource show cm_id | grep -q "state LISTEN .*:$1 "
+}
+
+# cm_pair SECONDS READY SERVER... -- CLIENT...: run a server and, as soon as
+# the command READY succeeds, a client; no option is added to either. The
+# client's output is in $out, the server's in $out.server. Both must exit 0 in
+# time; where "endless" is set the server needn't end and is stopped.
+cm_pair()
+{
+    local limit=$1 ready=$2 server status there words=()
+    shift 2
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    timeout "$limit" stdbuf -oL "${words[@]}" > "$out.server" 2>&1 &
+    server=$!
+    # shellcheck disable=SC2086 # $ready is a command with its words
+    if ! await 15 $ready; then
+        { echo "the server is not ready: $ready"; cat "$out.server"; } > "$out"
+        kill $server 2> /dev/null
+        wait $server
+        return 1
+    fi
+    timeout "$limit" "$@" > "$out" 2>&1
+    status=$?
+    [ $status -ne 0 ] || [ -n "${endless:-}" ] && kill $server 2> /dev/null
+    wait $server
+    there=$?
+    [ -n "${endless:-}" ] && there=0
+    if [ $status -ne 0 ] || [ $there -ne 0 ]; then
+        { echo "client: exit status $status; server: $there; it said:"
+          tail -n 20 "$out.server"; } >> "$out"
+        return 1
+    fi
+}
