@@ -136,6 +136,7 @@ typedef struct Mlx5FuncProps {
     bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;
     bool dc;
     bool odp;                /* on-demand paging */
+    bool flow_counters, flow_rewrite, scatter_fcs; /* the same: Ethernet */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
 } Mlx5FuncProps;

@@ -82,7 +82,9 @@ struct Mlx5Func {
     const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
     const struct Mlx5EthEngineOps *eth_engine; /* the same for Ethernet queues */
     GHashTable *mcg;         /* multicast groups (obj/mcg.c), or NULL */
-    struct Mlx5FlowTable *nic_rx_root; /* where a received frame starts, or NULL */
+    /* Where frames start, by table type (NIC receive, transmit), or NULL. */
+    struct Mlx5FlowTable *flow_root[2];
+    uint32_t flow_counters;  /* of all bulks together */
     Mlx5Stats stats;
     Mlx5Fw *fw;
     Mlx5ObjTables *obj;

@@ -102,37 +102,28 @@ static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
     mlx5_stats_rx_size(&func->stats, len);
 }
 
-void mlx5_eth_receive(Mlx5Func *func, Mlx5RxFrame *f)
-{
-    mlx5_frame_parse(f->data, f->len, &f->info);
-    f->l4_ok = mlx5_frame_l4_ok(f->data, &f->info);
-    if (f->info.ip_version) {
-        f->csum = mlx5_csum(f->data + f->info.l3_off, f->info.l3_len);
-    }
-    mlx5_eth_steer(func, f);
-}
-
 bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
 {
     uint8_t buf[MLX5_ETH_MAX_FRAME];
-    Mlx5RxFrame f = {
-        .data = buf, .len = flatten(iov, iovcnt, buf, sizeof(buf)),
-    };
+    size_t len = flatten(iov, iovcnt, buf, sizeof(buf));
+    Mlx5Packet p;
 
     if (!mlx5_fw_port_up(func)) {
         return true;
     }
-    if (f.len > sizeof(buf)) {
+    if (len > sizeof(buf)) {
         func->stats.rx_oversize++;
         return true;
     }
-    if (f.len < MLX5_ETH_HLEN) {
+    if (len < MLX5_ETH_HLEN) {
         func->stats.rx_errors++;
         return true;
     }
-    count_rx(func, buf, f.len);
-    if (!func->eth->tap || !func->eth->tap(func, buf, f.len)) {
-        mlx5_eth_receive(func, &f);
+    count_rx(func, buf, len);
+    if (!func->eth->tap || !func->eth->tap(func, buf, len)) {
+        mlx5_packet_init(&p, func, NULL, buf, len);
+        mlx5_frame_parse(buf, len, &p.info);
+        mlx5_eth_steer_rx(&p);
     }
     return true;
 }

@@ -48,41 +48,72 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
  * Return: false if the headers are neither TCP nor UDP over IP.
  */
 bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
-                  size_t hdr_len, uint32_t mss);
+                  size_t hdr_len, uint32_t mss, uint32_t metadata);
 
 /* loopback.c */
 
-/** Send a frame: to receivers of this function, the wire, or both. */
-void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len);
+/** Send a frame; @metadata: of the WQE, for flow entries. */
+void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len,
+                   uint32_t metadata);
+/** What steering lets out: to receivers here, the wire, or both. */
+void mlx5_eth_out(Mlx5Sq *sq, const uint8_t *frame, size_t len);
 
 /* rq.c */
 
-/** A frame on its way to a queue. */
-typedef struct Mlx5RxFrame {
+/** A frame under way: received, or sent by an SQ. */
+typedef struct Mlx5Packet {
+    Mlx5Func *func;
     const Mlx5Sq *from;      /* sender in this function; NULL: the wire */
     uint8_t lb_bit;          /* MLX5_SELF_LB_* that says who hears itself */
-    bool delivered;          /* a queue was chosen */
     const uint8_t *data;
     size_t len;
+    uint8_t *own;            /* data, once it was changed; else NULL */
     Mlx5FrameInfo info;
+    uint32_t reg[MLX5_REG_COUNT];
+    bool checked;            /* l4_ok and csum are known */
     bool l4_ok;
     uint16_t csum;           /* over the IP packet */
     uint32_t flow_tag;       /* of the entry that chose the queue */
     uint32_t hash;
     uint8_t hash_type;
-} Mlx5RxFrame;
+    Mlx5MatchKey key;        /* keep last: not zeroed, see mlx5_packet_init */
+} Mlx5Packet;
+
+/** A packet of what is given, and nothing learned of it yet. */
+static inline void mlx5_packet_init(Mlx5Packet *p, Mlx5Func *func,
+                                    const Mlx5Sq *from, const uint8_t *data,
+                                    size_t len)
+{
+    /* The key is large, and each part is filled in before it is looked at. */
+    memset(p, 0, offsetof(Mlx5Packet, key));
+    p->key.have = 0;
+    p->func = func;
+    p->from = from;
+    p->data = data;
+    p->len = len;
+}
 
 void mlx5_eth_rq_state(Mlx5Rq *rq);
-void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5RxFrame *frame);
+void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *frame);
 
-/* eth.c */
-/** What was learned of @frame is filled in, then it is steered. */
-void mlx5_eth_receive(Mlx5Func *func, Mlx5RxFrame *frame);
+/* match.c */
+/** Fill in the outer headers of the key, and forget its other parts. */
+void mlx5_match_fill_outer(Mlx5Packet *p);
+/** Fill in at least @parts. */
+void mlx5_match_need(Mlx5Packet *p, uint32_t parts);
+
+/* rewrite.c */
+/**
+ * Make of @p what @act says.
+ * Return: false if that cannot be done; then @p must be dropped.
+ */
+bool mlx5_eth_rewrite(Mlx5Packet *p, const Mlx5FlowAct *act);
 
 /* steer.c */
-void mlx5_eth_steer(Mlx5Func *func, Mlx5RxFrame *frame);
-/** What flow entries compare a frame by. */
-void mlx5_eth_match_fill(Mlx5Match *match, const uint8_t *frame,
-                         const Mlx5FrameInfo *info);
+/** Steer a packet that was received. Return: whether a queue was chosen. */
+bool mlx5_eth_steer_rx(Mlx5Packet *p);
+/** Steer a frame that @sq sends; @metadata is its register A. */
+void mlx5_eth_steer_tx(Mlx5Sq *sq, const uint8_t *frame, size_t len,
+                       uint32_t metadata);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Parsing of Ethernet, VLAN, IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293)
- * and UDP (RFC 768) headers, and their checksums (RFC 1071). Every length is
- * held against the frame's; a packet that says it is longer than its frame is
- * taken as far as it goes, so that rules on its headers hit, and its checksums
- * count as wrong. Left out: tunnels (a GRE or VXLAN packet is its
- * outer headers), SCTP.
+ * and UDP (RFC 768) headers, and their checksums (RFC 1071); tunnels are in
+ * tunnel.c. Every length is held against the frame's; a packet that says it is
+ * longer than its frame is taken as far as it goes, so that rules on its
+ * headers hit, and its checksums count as wrong. Left out: SCTP.
  */
 #include "eth/frame.h"
 
@@ -16,6 +15,8 @@
 #define IPV6_HLEN 40
 #define TCP_HLEN 20
 #define MAX_VLANS 2
+/* The generator of IEEE 802.3, least significant bit first. */
+#define CRC32_REVERSED 0xedb88320u
 /* Extension headers looked through; a longer chain has no L4 for us. */
 #define MAX_EXT_HEADERS 8
 
@@ -56,6 +57,10 @@ static uint32_t parse_l2(const uint8_t *f, size_t len, Mlx5FrameInfo *info)
             info->cvlan = type == MLX5_ETHERTYPE_CVLAN;
             info->svlan = !info->cvlan;
             info->tci = mlx5_get_be16(f + off);
+        } else {
+            info->cvlan2 = type == MLX5_ETHERTYPE_CVLAN;
+            info->svlan2 = !info->cvlan2;
+            info->tci2 = mlx5_get_be16(f + off);
         }
         type = mlx5_get_be16(f + off + 2);
         off += MLX5_VLAN_HLEN;
@@ -181,13 +186,9 @@ static void parse_l4(const uint8_t *f, Mlx5FrameInfo *info)
     }
 }
 
-void mlx5_frame_parse(const uint8_t *frame, size_t len, Mlx5FrameInfo *info)
+/* L3 and L4 of a frame whose l3_off and ethertype are known. */
+static void parse_l3(const uint8_t *frame, size_t len, Mlx5FrameInfo *info)
 {
-    memset(info, 0, sizeof(*info));
-    if (len < MLX5_ETH_HLEN) {
-        return;
-    }
-    info->l3_off = parse_l2(frame, len, info);
     if (info->ethertype == MLX5_ETHERTYPE_IPV4) {
         parse_ipv4(frame + info->l3_off, len - info->l3_off, info);
     } else if (info->ethertype == MLX5_ETHERTYPE_IPV6) {
@@ -196,6 +197,23 @@ void mlx5_frame_parse(const uint8_t *frame, size_t len, Mlx5FrameInfo *info)
     if (info->ip_version && !info->frag) {
         parse_l4(frame, info);
     }
+}
+
+void mlx5_frame_parse(const uint8_t *frame, size_t len, Mlx5FrameInfo *info)
+{
+    memset(info, 0, sizeof(*info));
+    if (len >= MLX5_ETH_HLEN) {
+        info->l3_off = parse_l2(frame, len, info);
+        parse_l3(frame, len, info);
+    }
+}
+
+void mlx5_frame_parse_l3(const uint8_t *packet, size_t len, uint16_t type,
+                         Mlx5FrameInfo *info)
+{
+    memset(info, 0, sizeof(*info));
+    info->ethertype = type;
+    parse_l3(packet, len, info);
 }
 
 void mlx5_frame_fix_ip_len(uint8_t *frame, size_t len)
@@ -270,4 +288,21 @@ void mlx5_frame_set_l4_csum(uint8_t *frame, const Mlx5FrameInfo *info)
     csum = ~l4_sum(frame, info);
     /* UDP: zero would mean "none" (RFC 768). */
     mlx5_put_be16(frame + l4_csum_off(info), csum || info->tcp ? csum : 0xffff);
+}
+
+/* Bit by bit: few queues ask for it. */
+void mlx5_frame_fcs(const uint8_t *frame, size_t len,
+                    uint8_t fcs[MLX5_FCS_BYTES])
+{
+    uint32_t crc = UINT32_MAX;
+
+    for (size_t i = 0; i < len; i++) {
+        crc ^= frame[i];
+        for (int bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (crc & 1 ? CRC32_REVERSED : 0);
+        }
+    }
+    for (int i = 0; i < MLX5_FCS_BYTES; i++) {
+        fcs[i] = ~crc >> 8 * i;
+    }
 }

@@ -65,14 +65,13 @@ static bool may_loop(const Mlx5Sq *sq, const Mlx5Vport *v,
 static bool loop(Mlx5Sq *sq, const uint8_t *frame, size_t len)
 {
     Mlx5Vport *v = mlx5_vport(sq->o.func);
-    Mlx5RxFrame f = {
-        .data = frame, .len = len, .from = sq,
-        .lb_bit = is_multicast(frame) ? MLX5_SELF_LB_MULTICAST
-                                      : MLX5_SELF_LB_UNICAST,
-    };
+    Mlx5Packet p;
 
-    mlx5_eth_receive(sq->o.func, &f);
-    if (!f.delivered) {
+    mlx5_packet_init(&p, sq->o.func, sq, frame, len);
+    p.lb_bit = is_multicast(frame) ? MLX5_SELF_LB_MULTICAST
+                                   : MLX5_SELF_LB_UNICAST;
+    mlx5_frame_parse(frame, len, &p.info);
+    if (!mlx5_eth_steer_rx(&p)) {
         return false;
     }
     v->counters.local_loopback.packets++;
@@ -80,7 +79,7 @@ static bool loop(Mlx5Sq *sq, const uint8_t *frame, size_t len)
     return true;
 }
 
-void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len)
+void mlx5_eth_out(Mlx5Sq *sq, const uint8_t *frame, size_t len)
 {
     Mlx5Func *func = sq->o.func;
     const Mlx5Vport *v = mlx5_vport(func);
@@ -91,4 +90,14 @@ void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len)
         return;
     }
     mlx5_eth_tx(func, frame, len);
+}
+
+void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len,
+                   uint32_t metadata)
+{
+    if (sq->o.func->flow_root[MLX5_FLOW_TABLE_TYPE_NIC_TX]) {
+        mlx5_eth_steer_tx(sq, frame, len, metadata);
+    } else {
+        mlx5_eth_out(sq, frame, len);
+    }
 }

@@ -65,7 +65,7 @@ static bool headers_ok(const uint8_t *packet, size_t hdr_len)
 }
 
 bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
-                  size_t hdr_len, uint32_t mss)
+                  size_t hdr_len, uint32_t mss, uint32_t metadata)
 {
     const uint8_t *payload = packet + hdr_len;
     size_t total = len - hdr_len;
@@ -82,7 +82,7 @@ bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
         memcpy(frame, packet, hdr_len);
         memcpy(frame + hdr_len, payload + off, part);
         fix_headers(frame, hdr_len + part, &s);
-        mlx5_eth_send(sq, frame, hdr_len + part);
+        mlx5_eth_send(sq, frame, hdr_len + part, metadata);
     }
     return true;
 }

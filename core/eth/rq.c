@@ -28,16 +28,17 @@ enum {
 };
 #define TCP_ACK 0x10
 
-/* Bytes of a frame that go to memory: all, or without the VLAN tag. */
+/* Bytes of a frame that go to memory: all or without the VLAN tag; the FCS. */
 typedef struct Pieces {
-    struct iovec iov[2];
+    struct iovec iov[3];
+    uint8_t fcs[MLX5_FCS_BYTES];
     size_t len;
 } Pieces;
 
-static Pieces cut(const Mlx5RxFrame *f, bool strip)
+static Pieces cut(const Mlx5Packet *f, bool strip)
 {
     uint8_t *p = (uint8_t *)f->data;
-    Pieces out = { { { p, f->len }, { NULL, 0 } }, f->len };
+    Pieces out = { .iov = { { p, f->len } }, .len = f->len };
 
     if (strip) {
         out.iov[0].iov_len = 12;
@@ -52,7 +53,7 @@ static Pieces cut(const Mlx5RxFrame *f, bool strip)
 static bool write_part(Mlx5Func *func, uint64_t addr, const Pieces *pieces,
                        size_t at, size_t len)
 {
-    for (int i = 0; i < 2 && len; i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(pieces->iov) && len; i++) {
         const struct iovec *v = &pieces->iov[i];
         size_t n;
 
@@ -116,7 +117,7 @@ static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces, const GArray *ranges)
     return 0;
 }
 
-static uint8_t header_type(const Mlx5RxFrame *f)
+static uint8_t header_type(const Mlx5Packet *f)
 {
     const Mlx5FrameInfo *i = &f->info;
     uint8_t type = 0;
@@ -135,7 +136,7 @@ static uint8_t header_type(const Mlx5RxFrame *f)
     return type;
 }
 
-static void complete(Mlx5Rq *rq, const Mlx5RxFrame *f, size_t len, bool strip)
+static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip)
 {
     uint8_t cqe[64] = { 0 };
 
@@ -149,6 +150,8 @@ static void complete(Mlx5Rq *rq, const Mlx5RxFrame *f, size_t len, bool strip)
     MLX5_SET(cqe64, cqe, vlan_info, strip ? f->info.tci : 0);
     MLX5_SET(cqe64, cqe, srqn_user_index, rq->user_index);
     MLX5_SET(cqe64, cqe, byte_cnt, len);
+    /* Register B (driver: device.h ft_metadata). */
+    MLX5_SET(cqe64, cqe, immediate, f->reg[MLX5_REG_B]);
     /* On an Ethernet receive this field is the flow tag (driver: en_rx.c). */
     MLX5_SET(cqe64, cqe, qpn, f->flow_tag);
     MLX5_SET(cqe64, cqe, wqe_counter, rq->ci);
@@ -218,13 +221,20 @@ static bool fetch(Mlx5Rq *rq, uint8_t wqe[MAX_STRIDE])
 }
 
 /* Put the frame into the WQE at ci. */
-static void fill(Mlx5Rq *rq, const Mlx5RxFrame *f, const uint8_t *wqe)
+static void fill(Mlx5Rq *rq, const Mlx5Packet *f, const uint8_t *wqe)
 {
     bool strip = !rq->vsd && f->info.cvlan;
     Pieces pieces = cut(f, strip);
     g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
-    uint8_t syndrome = resolve(rq, wqe, pieces.len, ranges);
+    uint8_t syndrome;
 
+    if (rq->scatter_fcs) {
+        mlx5_frame_fcs(f->data, f->len, pieces.fcs);
+        pieces.iov[2].iov_base = pieces.fcs;
+        pieces.iov[2].iov_len = sizeof(pieces.fcs);
+        pieces.len += sizeof(pieces.fcs);
+    }
+    syndrome = resolve(rq, wqe, pieces.len, ranges);
     if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR) {
         rq->o.func->stats.rx_oversize++;
         return;
@@ -240,7 +250,7 @@ static void fill(Mlx5Rq *rq, const Mlx5RxFrame *f, const uint8_t *wqe)
     rq->ci++;
 }
 
-void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5RxFrame *f)
+void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *f)
 {
     uint8_t wqe[MAX_STRIDE];
     uint32_t n;

@@ -94,31 +94,32 @@ static void add_pair(Input *in, const Mlx5RxHash *hash, uint32_t fields,
 }
 
 static void add_addresses(Input *in, const Mlx5RxHash *hash,
-                          const uint8_t *frame, const Mlx5FrameInfo *info)
+                          const Mlx5HashSelect *sel, const uint8_t *frame, const Mlx5FrameInfo *info)
 {
     const uint8_t *ip = frame + info->l3_off;
     bool v4 = info->ip_version == 4;
     size_t len = v4 ? 4 : 16;
     const uint8_t *src = ip + (v4 ? 12 : 8);
 
-    add_pair(in, hash, hash->fields, src, src + len, len, TYPE_SRC_IP,
+    add_pair(in, hash, sel->fields, src, src + len, len, TYPE_SRC_IP,
              TYPE_DST_IP);
     if (in->type) {
         in->type |= v4 ? TYPE_IPV4 : TYPE_IPV6;
     }
 }
 
-static void add_l4(Input *in, const Mlx5RxHash *hash, const uint8_t *frame,
+static void add_l4(Input *in, const Mlx5RxHash *hash,
+                   const Mlx5HashSelect *sel, const uint8_t *frame,
                    const Mlx5FrameInfo *info)
 {
     const uint8_t *l4 = frame + info->l4_off;
-    uint32_t ports = hash->fields >> 2 & 3;
+    uint32_t ports = sel->fields >> 2 & 3;
 
-    if (ports && (hash->udp ? info->udp : info->tcp)) {
+    if (ports && (sel->udp ? info->udp : info->tcp)) {
         add_pair(in, hash, ports, l4, l4 + 2, 2, TYPE_SPORT, TYPE_DPORT);
-        in->type |= hash->udp ? TYPE_UDP : TYPE_TCP;
+        in->type |= sel->udp ? TYPE_UDP : TYPE_TCP;
     }
-    if ((hash->fields & MLX5_HASH_FIELD_SEL_IPSEC_SPI) && !info->frag &&
+    if ((sel->fields & MLX5_HASH_FIELD_SEL_IPSEC_SPI) && !info->frag &&
         info->l3_len - info->l3_hlen >= 8 &&
         (info->ip_protocol == MLX5_IPPROTO_ESP ||
          info->ip_protocol == MLX5_IPPROTO_AH)) {
@@ -128,20 +129,36 @@ static void add_l4(Input *in, const Mlx5RxHash *hash, const uint8_t *frame,
     }
 }
 
-uint32_t mlx5_rss_hash(const Mlx5RxHash *hash, const uint8_t *frame,
-                       const Mlx5FrameInfo *info, uint8_t *type)
+static uint32_t hash_of(const Mlx5RxHash *hash, const Mlx5HashSelect *sel,
+                        const uint8_t *frame, const Mlx5FrameInfo *info,
+                        uint8_t *type)
 {
     Input in = { .len = 0 };
 
     *type = 0;
     if (hash->fn == MLX5_RX_HASH_FN_NONE ||
-        info->ip_version != (hash->ipv6 ? 6 : 4)) {
+        info->ip_version != (sel->ipv6 ? 6 : 4)) {
         return 0;
     }
-    add_addresses(&in, hash, frame, info);
-    add_l4(&in, hash, frame, info);
+    add_addresses(&in, hash, sel, frame, info);
+    add_l4(&in, hash, sel, frame, info);
     *type = in.type;
     return hash->fn == MLX5_RX_HASH_FN_TOEPLITZ
                ? mlx5_rss_toeplitz(hash->key, in.data, in.len)
                : inverted_xor8(in.data, in.len);
+}
+
+uint32_t mlx5_rss_hash(const Mlx5RxHash *hash, const uint8_t *frame,
+                       const Mlx5FrameInfo *info, uint8_t *type)
+{
+    Mlx5Tunnel t;
+
+    if (hash->inner.fields) {
+        mlx5_frame_parse_tunnel(frame, info, &t);
+        if (t.has_inner) {
+            return hash_of(hash, &hash->inner, frame + t.inner_off, &t.inner,
+                           type);
+        }
+    }
+    return hash_of(hash, &hash->outer, frame, info, type);
 }

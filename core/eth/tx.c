@@ -150,7 +150,7 @@ static void set_checksums(uint8_t *frame, size_t len, uint32_t flags)
 
 /* Fields of the eth segment. */
 typedef struct EthSeg {
-    uint32_t cs_flags, mss, inline_len, insert, tci;
+    uint32_t cs_flags, mss, inline_len, insert, tci, metadata;
 } EthSeg;
 
 static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
@@ -166,6 +166,7 @@ static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
     word = MLX5_GET(wqe_eth, p, inline_hdr_size);
     seg->cs_flags = MLX5_GET(wqe_eth, p, cs_flags);
     seg->mss = MLX5_GET(wqe_eth, p, mss);
+    seg->metadata = MLX5_GET(wqe_eth, p, flow_table_metadata);
     seg->insert = word & INSERT_VLAN ? word : 0;
     seg->inline_len = word & INSERT_VLAN ? 0 : word;
     seg->tci = mlx5_get_be16(p + INLINE_HDR_OFF);
@@ -189,7 +190,8 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
         syndrome = gather(&g, wqe, seg.inline_len);
     }
     if (!syndrome && lso &&
-        !mlx5_eth_lso(sq, buf->data, buf->len, seg.inline_len, seg.mss)) {
+        !mlx5_eth_lso(sq, buf->data, buf->len, seg.inline_len, seg.mss,
+                      seg.metadata)) {
         syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
     }
     if (syndrome) {
@@ -204,6 +206,6 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
         insert_vlan(buf, seg.insert, seg.tci);
     }
     set_checksums(buf->data, buf->len, seg.cs_flags);
-    mlx5_eth_send(sq, buf->data, buf->len);
+    mlx5_eth_send(sq, buf->data, buf->len, seg.metadata);
     return 0;
 }

@@ -47,10 +47,22 @@ typedef struct CapRow {
 
 #define RX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
                             flow_table_properties_nic_receive)
-#define MATCH_OFF (RX_OFF + \
-                   MLX5_BIT_OFF(flow_table_prop_layout, ft_field_support))
-#define BITMASK_OFF \
-    (RX_OFF + MLX5_BIT_OFF(flow_table_prop_layout, ft_field_bitmask_support))
+#define TX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
+                            flow_table_properties_nic_transmit)
+/* A field that can be matched, and in any of its bits. */
+#define MATCH(base, f)                                                   \
+    { MLX5_CAP_GROUP_FLOW_TABLE, (base) +                                \
+      MLX5_BIT_OFF(flow_table_prop_layout, ft_field_support) +           \
+      MLX5_BIT_OFF(flow_table_fields_supported, f),                      \
+      MLX5_BIT_SZ(flow_table_fields_supported, f),                       \
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1,           \
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1 },         \
+    { MLX5_CAP_GROUP_FLOW_TABLE, (base) +                                \
+      MLX5_BIT_OFF(flow_table_prop_layout, ft_field_bitmask_support) +   \
+      MLX5_BIT_OFF(flow_table_fields_supported, f),                      \
+      MLX5_BIT_SZ(flow_table_fields_supported, f),                       \
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1,           \
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1 },
 
 static const CapRow rows[] = {
 #define CAP(g, l, f, c, m) \
@@ -58,11 +70,10 @@ static const CapRow rows[] = {
 #define CAP_RX(l, f, v)                                                  \
     { MLX5_CAP_GROUP_FLOW_TABLE, RX_OFF + MLX5_BIT_OFF(l, f),            \
       MLX5_BIT_SZ(l, f), v, v },
-#define CAP_MATCH(f)                                                     \
-    { MLX5_CAP_GROUP_FLOW_TABLE,                                         \
-      MATCH_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },  \
-    { MLX5_CAP_GROUP_FLOW_TABLE,                                         \
-      BITMASK_OFF + MLX5_BIT_OFF(flow_table_fields_supported, f), 1, 1, 1 },
+#define CAP_TX(l, f, v)                                                  \
+    { MLX5_CAP_GROUP_FLOW_TABLE, TX_OFF + MLX5_BIT_OFF(l, f),            \
+      MLX5_BIT_SZ(l, f), v, v },
+#define CAP_MATCH(f) MATCH(RX_OFF, f) MATCH(TX_OFF, f)
 #define CAP_ODP(s, t, f, c, m)                                           \
     { MLX5_CAP_GROUP_ODP,                                                \
       MLX5_BIT_OFF(odp_cap, s##_page_fault_scheme_cap) +                 \
@@ -144,6 +155,72 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, steering_format_version, steering_format(p->model));
 }
 
+/* A field of both table types' properties. */
+#define FT_SET(caps, field, v)                                                 \
+    do {                                                                       \
+        for (unsigned m = 0; m < 2; m++) {                                     \
+            uint8_t *ft = (m ? (caps)->max : (caps)->cur)                      \
+                [MLX5_CAP_GROUP_FLOW_TABLE];                                   \
+            MLX5_SET(flow_table_prop_layout, ft + RX_OFF / 8, field, v);       \
+            MLX5_SET(flow_table_prop_layout, ft + TX_OFF / 8, field, v);       \
+        }                                                                      \
+    } while (0)
+
+/* As obj/eth_limits.h has them; core/tests/obj/test_limits.c compares. */
+enum { FLOW_COUNTERS = 1 << 20, LOG_FLOW_COUNTER_BULK = 14,
+       LOG_FTE_COUNTERS = 2 };
+
+static void set_flow_counters(Mlx5Caps *caps, bool on)
+{
+    uint32_t max = on ? FLOW_COUNTERS : 0;
+
+    GEN_SET(caps, max_flow_counter_31_16, max >> 16);
+    GEN_SET(caps, max_flow_counter_15_0, max & 0xffff);
+    GEN_SET(caps, flow_counter_bulk_alloc, on ? 0xff : 0);
+    GEN_SET(caps, log_max_flow_counter_bulk,
+            on ? LOG_FLOW_COUNTER_BULK : 0);
+    FT_SET(caps, flow_counter, on);
+    FT_SET(caps, log_max_flow_counter, on ? LOG_FTE_COUNTERS : 0);
+}
+
+/* What changes frames on their way: off, as if no row said so. */
+static void clear_flow_rewrite(Mlx5Caps *caps)
+{
+    FT_SET(caps, reformat, 0);
+    FT_SET(caps, decap, 0);
+    FT_SET(caps, reformat_l3_tunnel_to_l2, 0);
+    FT_SET(caps, reformat_l2_to_l3_tunnel, 0);
+    FT_SET(caps, reformat_and_modify_action, 0);
+    FT_SET(caps, reformat_and_vlan_action, 0);
+    FT_SET(caps, reformat_and_fwd_to_table, 0);
+    FT_SET(caps, pop_vlan, 0);
+    FT_SET(caps, push_vlan, 0);
+    FT_SET(caps, pop_vlan_2, 0);
+    FT_SET(caps, push_vlan_2, 0);
+    FT_SET(caps, log_max_modify_header_context, 0);
+    FT_SET(caps, max_modify_header_actions, 0);
+    for (unsigned m = 0; m < 2; m++) {
+        uint8_t *ft = (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_FLOW_TABLE];
+
+        MLX5_SET(flow_table_nic_cap, ft, encap_general_header, 0);
+        MLX5_SET(flow_table_nic_cap, ft, log_max_packet_reformat_context, 0);
+        MLX5_SET(flow_table_nic_cap, ft, max_encap_header_size, 0);
+    }
+}
+
+static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
+{
+    for (unsigned m = 0; m < 2; m++) {
+        MLX5_SET(per_protocol_networking_offload_caps,
+                 (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_ETHERNET],
+                 scatter_fcs, func->props.scatter_fcs);
+    }
+    set_flow_counters(caps, func->props.flow_counters);
+    if (!func->props.flow_rewrite) {
+        clear_flow_rewrite(caps);
+    }
+}
+
 void mlx5_caps_reset(Mlx5Func *func)
 {
     Mlx5Caps *caps = &func->fw->caps;
@@ -159,6 +236,7 @@ void mlx5_caps_reset(Mlx5Func *func)
         mlx5_prm_set(caps->max[r->group], r->bit_off, r->bits, r->max);
     }
     set_from_props(func, caps);
+    set_flow_props(func, caps);
 }
 
 uint64_t mlx5_fw_cap_gen(Mlx5Func *func, uint32_t bit_off, uint32_t bits)

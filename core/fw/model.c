@@ -64,6 +64,9 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .scatter_to_cqe = true,
         .dc = true,
         .local_lb = true,
+        .flow_counters = true,
+        .flow_rewrite = true,
+        .scatter_fcs = true,
         .mcast = true,
     };
 }

@@ -16,6 +16,11 @@ enum {
     /* 6.12 puts its anchor table at level 66, past what it demands of the cap */
     MLX5_MAX_FT_LEVEL = 128,
     MLX5_MAX_FTE_DESTINATIONS = 64,
+    MLX5_LOG_MAX_FTE_COUNTERS = 2,
+    MLX5_MAX_FLOW_COUNTERS = 1 << 20,
+    MLX5_LOG_MAX_FLOW_COUNTER_BULK = 14, /* a query's range */
+    MLX5_MAX_MODIFY_ACTIONS = 16,
+    MLX5_MAX_ENCAP_HEADER = 256,
 };
 
 #endif

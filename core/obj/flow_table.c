@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow table commands; see flow_table.h. Left out: all types but NIC receive,
- * reformat and decap, software-owned tables, LAG (refused).
+ * Flow table commands; see flow_table.h. Left out: all types but NIC receive
+ * and NIC transmit, software-owned tables, LAG (refused).
  */
 #include "obj/flow_table.h"
 
@@ -14,16 +14,32 @@ enum { MISS_DEFAULT = 0, MISS_TABLE = 1 };
 #define MODIFY_MISS_TABLE (1u << 0)
 
 static const Mlx5ZeroRule not_done[] = {
-    MLX5_ZERO(flow_table_context, reformat_en, FT_REFORMAT),
-    MLX5_ZERO(flow_table_context, decap_en, FT_DECAP),
     MLX5_ZERO(flow_table_context, sw_owner, FT_SW_OWNER),
     MLX5_ZERO(flow_table_context, termination_table, FT_TERMINATION),
     MLX5_ZERO(flow_table_context, rtc_valid, FT_RTC),
 };
 
+bool mlx5_flow_table_type_ok(uint32_t type)
+{
+    return type == MLX5_FLOW_TABLE_TYPE_NIC_RX ||
+           type == MLX5_FLOW_TABLE_TYPE_NIC_TX;
+}
+
+Mlx5FlowTable *mlx5_flow_table_find(Mlx5Func *func, Mlx5Cmd *cmd,
+                                    const Mlx5FlowWhere *where, uint32_t id,
+                                    uint32_t syndrome)
+{
+    Mlx5FlowTable *table = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE, id,
+                                         syndrome);
+
+    return table && mlx5_check(cmd, table->type == where->type,
+                               MLX5_CMD_STAT_BAD_RES_ERR,
+                               MLX5_SYND_FT_OTHER_TYPE) ? table : NULL;
+}
+
 bool mlx5_flow_table_where_ok(Mlx5Cmd *cmd, const Mlx5FlowWhere *where)
 {
-    return mlx5_check_param(cmd, where->type == MLX5_FLOW_TABLE_TYPE_NIC_RX,
+    return mlx5_check_param(cmd, mlx5_flow_table_type_ok(where->type),
                             MLX5_SYND_FT_TYPE) &&
            mlx5_check_param(cmd, !where->other_vport && !where->vport_number,
                             MLX5_SYND_FT_VPORT);
@@ -31,7 +47,8 @@ bool mlx5_flow_table_where_ok(Mlx5Cmd *cmd, const Mlx5FlowWhere *where)
 
 /* The miss link of @ctx. @level: of the table that will have it. */
 static bool parse_miss(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *ctx,
-                       uint32_t level, Mlx5FlowTable **miss)
+                       const Mlx5FlowWhere *where, uint32_t level,
+                       Mlx5FlowTable **miss)
 {
     uint32_t action = MLX5_GET(flow_table_context, ctx, table_miss_action);
 
@@ -42,9 +59,10 @@ static bool parse_miss(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *ctx,
     if (!mlx5_check_param(cmd, action == MISS_TABLE, MLX5_SYND_FT_MISS_ACTION)) {
         return false;
     }
-    *miss = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE,
-                          MLX5_GET(flow_table_context, ctx, table_miss_id),
-                          MLX5_SYND_FT_MISS_TABLE);
+    *miss = mlx5_flow_table_find(func, cmd, where,
+                                 MLX5_GET(flow_table_context, ctx,
+                                          table_miss_id),
+                                 MLX5_SYND_FT_MISS_TABLE);
     return *miss && mlx5_check_param(cmd, (*miss)->level > level,
                                      MLX5_SYND_FT_MISS_LEVEL);
 }
@@ -65,7 +83,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_flow_table)
                           MLX5_SYND_FT_LEVEL) ||
         !mlx5_check_param(cmd, log_size <= MLX5_LOG_MAX_FT_SIZE,
                           MLX5_SYND_FT_SIZE) ||
-        !parse_miss(func, cmd, ctx, level, &miss)) {
+        !mlx5_check_param(cmd, where.type == MLX5_FLOW_TABLE_TYPE_NIC_RX ||
+                          !MLX5_GET(flow_table_context, ctx, decap_en),
+                          MLX5_SYND_FT_DECAP) ||
+        !parse_miss(func, cmd, ctx, &where, level, &miss)) {
         return;
     }
     table = mlx5_obj_new(func, MLX5_OBJ_FLOW_TABLE, sizeof(*table), cmd->uid);
@@ -73,6 +94,9 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_flow_table)
                     MLX5_SYND_FT_LIMIT)) {
         return;
     }
+    table->type = where.type;
+    table->reformat_en = MLX5_GET(flow_table_context, ctx, reformat_en);
+    table->decap_en = MLX5_GET(flow_table_context, ctx, decap_en);
     table->level = level;
     table->log_size = log_size;
     table->miss = miss;
@@ -86,8 +110,8 @@ void mlx5_flow_table_release(void *obj)
     Mlx5FlowTable *table = obj;
     Mlx5Func *func = table->o.func;
 
-    if (func->nic_rx_root == table) {
-        func->nic_rx_root = NULL;
+    if (func->flow_root[table->type] == table) {
+        func->flow_root[table->type] = NULL;
     }
     mlx5_obj_unref(table->miss);
     g_ptr_array_unref(table->groups);
@@ -106,10 +130,11 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_flow_table)
                           MODIFY_MISS_TABLE, MLX5_SYND_FT_MODIFY_MASK)) {
         return;
     }
-    table = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE,
-                          MLX5_GET(modify_flow_table_in, cmd->in, table_id),
-                          MLX5_SYND_FT_UNKNOWN_MODIFY);
-    if (!table || !parse_miss(func, cmd, ctx, table->level, &miss)) {
+    table = mlx5_flow_table_find(func, cmd, &where,
+                                 MLX5_GET(modify_flow_table_in, cmd->in,
+                                          table_id),
+                                 MLX5_SYND_FT_UNKNOWN_MODIFY);
+    if (!table || !parse_miss(func, cmd, ctx, &where, table->level, &miss)) {
         return;
     }
     mlx5_obj_ref(miss);
@@ -127,8 +152,8 @@ MLX5_CMD_HANDLER(mlx5_cmd_destroy_flow_table)
     if (!mlx5_flow_table_where_ok(cmd, &where)) {
         return;
     }
-    table = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE, id,
-                          MLX5_SYND_FT_UNKNOWN_DESTROY);
+    table = mlx5_flow_table_find(func, cmd, &where, id,
+                                 MLX5_SYND_FT_UNKNOWN_DESTROY);
     if (table && mlx5_check(cmd, table->groups->len == 0,
                             MLX5_CMD_STAT_BAD_RES_STATE_ERR,
                             MLX5_SYND_FT_HAS_GROUPS) &&
@@ -140,22 +165,26 @@ MLX5_CMD_HANDLER(mlx5_cmd_destroy_flow_table)
 
 MLX5_CMD_HANDLER(mlx5_cmd_query_flow_table)
 {
+    Mlx5FlowWhere where = {
+        .type = MLX5_GET(query_flow_table_in, cmd->in, table_type),
+    };
     Mlx5FlowTable *table;
     uint8_t *ctx = MLX5_ADDR_OF(query_flow_table_out, cmd->out,
                                 flow_table_context);
 
-    if (!mlx5_check_param(cmd, MLX5_GET(query_flow_table_in, cmd->in,
-                                        table_type) ==
-                          MLX5_FLOW_TABLE_TYPE_NIC_RX,
+    if (!mlx5_check_param(cmd, mlx5_flow_table_type_ok(where.type),
                           MLX5_SYND_FT_QUERY_TYPE)) {
         return;
     }
-    table = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE,
-                          MLX5_GET(query_flow_table_in, cmd->in, table_id),
-                          MLX5_SYND_FT_UNKNOWN_QUERY);
+    table = mlx5_flow_table_find(func, cmd, &where,
+                                 MLX5_GET(query_flow_table_in, cmd->in,
+                                          table_id),
+                                 MLX5_SYND_FT_UNKNOWN_QUERY);
     if (!table) {
         return;
     }
+    MLX5_SET(flow_table_context, ctx, reformat_en, table->reformat_en);
+    MLX5_SET(flow_table_context, ctx, decap_en, table->decap_en);
     MLX5_SET(flow_table_context, ctx, level, table->level);
     MLX5_SET(flow_table_context, ctx, log_size, table->log_size);
     if (table->miss) {
@@ -178,13 +207,13 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_flow_table_root)
         return;
     }
     if (cmd->op_mod == 0) {
-        table = mlx5_obj_find(func, cmd, MLX5_OBJ_FLOW_TABLE,
-                              MLX5_GET(set_flow_table_root_in, cmd->in,
-                                       table_id),
-                              MLX5_SYND_FT_UNKNOWN_ROOT);
+        table = mlx5_flow_table_find(func, cmd, &where,
+                                     MLX5_GET(set_flow_table_root_in, cmd->in,
+                                              table_id),
+                                     MLX5_SYND_FT_UNKNOWN_ROOT);
         if (!table) {
             return;
         }
     }
-    func->nic_rx_root = table;
+    func->flow_root[where.type] = table;
 }

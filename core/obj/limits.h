@@ -12,6 +12,9 @@
 enum {
     MLX5_LOG_MAX_PD = 16,
     MLX5_LOG_MAX_TRANSPORT_DOMAIN = 16,
+    MLX5_LOG_MAX_FLOW_BULKS = 17,
+    MLX5_LOG_MAX_MODIFY_HEADER = 16,
+    MLX5_LOG_MAX_PACKET_REFORMAT = 16,
     MLX5_LOG_MAX_XRCD = 16,
     MLX5_LOG_MAX_EQ = 8,         /* the doorbell has 8 bits for the number */
     MLX5_LOG_MAX_EQ_SZ = 22,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * RQ commands; see rq.h. Left out: queues fed by an RMP, hairpin, delay drop,
- * scatter of the FCS, SHAMPO (refused).
+ * SHAMPO (refused).
  */
 #include "obj/rq.h"
 
@@ -18,7 +18,6 @@
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(rqc, mem_rq_type, RQ_MEM_TYPE),
     MLX5_ZERO(rqc, delay_drop_en, RQ_DELAY_DROP),
-    MLX5_ZERO(rqc, scatter_fcs, RQ_SCATTER_FCS),
     MLX5_ZERO(rqc, hairpin, RQ_HAIRPIN),
 };
 
@@ -75,6 +74,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_rq)
     rq->rlkey = MLX5_GET(rqc, rqc, rlky);
     rq->flush_in_error = MLX5_GET(rqc, rqc, flush_in_error_en);
     rq->vsd = MLX5_GET(rqc, rqc, vsd);
+    rq->scatter_fcs = MLX5_GET(rqc, rqc, scatter_fcs);
     rq->user_index = MLX5_GET(rqc, rqc, user_index);
     memcpy(rq->rqc, rqc, sizeof(rq->rqc));
     mlx5_obj_ref(rq->cq);
@@ -110,15 +110,11 @@ void mlx5_rq_set_state(Mlx5Rq *rq, Mlx5WqState to)
 
 static bool check_modify_mask(Mlx5Cmd *cmd)
 {
-    const uint8_t *rqc = MLX5_ADDR_OF(modify_rq_in, cmd->in, ctx);
     uint64_t mask = MLX5_GET(modify_rq_in, cmd->in, modify_bitmask);
 
     return mlx5_check_param(cmd, !(mask & ~(MODIFY_VSD | MODIFY_SCATTER_FCS |
                                             MODIFY_COUNTER_SET)),
-                            MLX5_SYND_RQ_MODIFY_MASK) &&
-           mlx5_check_param(cmd, !(mask & MODIFY_SCATTER_FCS) ||
-                            !MLX5_GET(rqc, rqc, scatter_fcs),
-                            MLX5_SYND_RQ_MODIFY_FCS);
+                            MLX5_SYND_RQ_MODIFY_MASK);
 }
 
 static void set_counter(Mlx5Rq *rq, Mlx5Obj *counter)
@@ -157,6 +153,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_rq)
     if (mask & MODIFY_VSD) {
         rq->vsd = MLX5_GET(rqc, rqc, vsd);
         MLX5_SET(rqc, rq->rqc, vsd, rq->vsd);
+    }
+    if (mask & MODIFY_SCATTER_FCS) {
+        rq->scatter_fcs = MLX5_GET(rqc, rqc, scatter_fcs);
+        MLX5_SET(rqc, rq->rqc, scatter_fcs, rq->scatter_fcs);
     }
     if (to != rq->state) {
         mlx5_rq_set_state(rq, to);

@@ -17,6 +17,7 @@ typedef struct Mlx5Rq {
     Mlx5Obj *counter;        /* Q counter set or NULL */
     bool rlkey;
     bool flush_in_error;
+    bool scatter_fcs;        /* the FCS follows the frame in memory */
     bool vsd;                /* leave the VLAN tag in the frame */
     uint32_t user_index;
     uint16_t ci;             /* WQEs consumed, against the doorbell record */

@@ -73,6 +73,9 @@ LIMIT(rqt, 1u << MLX5_LOG_MAX_RQT)
 LIMIT(sq, MLX5_SQ_FIRST_ID + (1u << MLX5_LOG_MAX_SQ))
 LIMIT(rq, 1u << MLX5_LOG_MAX_RQ)
 LIMIT(flow_table, 1u << MLX5_LOG_MAX_FT_NUM)
+LIMIT(flow_counter, 1u << MLX5_LOG_MAX_FLOW_BULKS)
+LIMIT(modify_header, 1u << MLX5_LOG_MAX_MODIFY_HEADER)
+LIMIT(packet_reformat, 1u << MLX5_LOG_MAX_PACKET_REFORMAT)
 
 static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_UAR] = { "uar", 8, limit_uar, NULL },
@@ -92,11 +95,18 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_RQ] = { "rq", 1, limit_rq, mlx5_rq_release },
     [MLX5_OBJ_FLOW_TABLE] = { "flow_table", 1, limit_flow_table,
                               mlx5_flow_table_release },
+    [MLX5_OBJ_FLOW_COUNTER] = { "flow_counter", 1, limit_flow_counter,
+                                mlx5_flow_counter_release },
+    [MLX5_OBJ_MODIFY_HEADER] = { "modify_header", 1, limit_modify_header,
+                                 NULL },
+    [MLX5_OBJ_PACKET_REFORMAT] = { "packet_reformat", 1,
+                                   limit_packet_reformat, NULL },
 };
 
 /* Dependants first: each type only names types to its right. */
 static const uint8_t clear_order[] = {
-    MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
+    MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_FLOW_COUNTER, MLX5_OBJ_MODIFY_HEADER,
+    MLX5_OBJ_PACKET_REFORMAT, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
     MLX5_OBJ_QP, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
     MLX5_OBJ_MKEY, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD, MLX5_OBJ_TRANSPORT_DOMAIN,
     MLX5_OBJ_PD, MLX5_OBJ_UAR,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TIR commands; see tir.h. Left out: LRO, TLS, hashing of inner headers
- * (refused).
+ * TIR commands; see tir.h. Left out: LRO, TLS, offloads of inner headers but
+ * the hash (refused).
  */
 #include "obj/tir.h"
 
@@ -11,24 +11,29 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(tirc, tls_en, TIR_TLS),
     MLX5_ZERO(tirc, packet_merge_mask, TIR_LRO),
     MLX5_ZERO(tirc, tunneled_offload_en, TIR_TUNNEL),
-    MLX5_ZERO(tirc, rx_hash_field_selector_inner, TIR_HASH_INNER),
 };
+
+static void parse_select(const uint8_t *sel, Mlx5HashSelect *out)
+{
+    out->ipv6 = MLX5_GET(rx_hash_field_select, sel, l3_prot_type);
+    out->udp = MLX5_GET(rx_hash_field_select, sel, l4_prot_type);
+    out->fields = MLX5_GET(rx_hash_field_select, sel, selected_fields);
+}
 
 static bool parse_hash(Mlx5Cmd *cmd, const uint8_t *tirc, Mlx5RxHash *hash)
 {
-    const uint8_t *sel = MLX5_ADDR_OF(tirc, tirc,
-                                      rx_hash_field_selector_outer);
-
     hash->fn = MLX5_GET(tirc, tirc, rx_hash_fn);
     hash->symmetric = MLX5_GET(tirc, tirc, rx_hash_symmetric);
-    hash->ipv6 = MLX5_GET(rx_hash_field_select, sel, l3_prot_type);
-    hash->udp = MLX5_GET(rx_hash_field_select, sel, l4_prot_type);
-    hash->fields = MLX5_GET(rx_hash_field_select, sel, selected_fields);
+    parse_select(MLX5_ADDR_OF(tirc, tirc, rx_hash_field_selector_outer),
+                 &hash->outer);
+    parse_select(MLX5_ADDR_OF(tirc, tirc, rx_hash_field_selector_inner),
+                 &hash->inner);
     memcpy(hash->key, MLX5_ADDR_OF(tirc, tirc, rx_hash_toeplitz_key),
            sizeof(hash->key));
     return mlx5_check_param(cmd, hash->fn <= MLX5_RX_HASH_FN_TOEPLITZ,
                             MLX5_SYND_TIR_HASH_FN) &&
-           mlx5_check_param(cmd, !(hash->fields & ~MLX5_HASH_FIELD_SEL_ALL),
+           mlx5_check_param(cmd, !((hash->outer.fields | hash->inner.fields) &
+                              ~MLX5_HASH_FIELD_SEL_ALL),
                             MLX5_SYND_TIR_HASH_FIELDS);
 }
 
@@ -105,6 +110,7 @@ static void keep_hash(Mlx5Tir *tir, const uint8_t *tirc,
     KEEP(tir, tirc, rx_hash_fn);
     KEEP(tir, tirc, rx_hash_symmetric);
     KEEP(tir, tirc, rx_hash_field_selector_outer);
+    KEEP(tir, tirc, rx_hash_field_selector_inner);
     memcpy(MLX5_ADDR_OF(tirc, tir->tirc, rx_hash_toeplitz_key),
            MLX5_ADDR_OF(tirc, tirc, rx_hash_toeplitz_key),
            MLX5_TOEPLITZ_KEY_BYTES);

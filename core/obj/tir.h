@@ -40,13 +40,19 @@ enum {
 
 #define MLX5_TOEPLITZ_KEY_BYTES 40
 
+/** What of a packet's headers is hashed. */
+typedef struct Mlx5HashSelect {
+    bool ipv6;               /* l3_prot_type: IPv4 or IPv6 */
+    bool udp;                /* l4_prot_type: TCP or UDP */
+    uint32_t fields;         /* MLX5_HASH_FIELD_SEL_* */
+} Mlx5HashSelect;
+
 /** How a frame's hash is made. */
 typedef struct Mlx5RxHash {
     Mlx5RxHashFn fn;
     bool symmetric;
-    bool ipv6;               /* l3_prot_type: IPv4 or IPv6 */
-    bool udp;                /* l4_prot_type: TCP or UDP */
-    uint32_t fields;         /* MLX5_HASH_FIELD_SEL_* */
+    Mlx5HashSelect outer;
+    Mlx5HashSelect inner;    /* of packets in a tunnel; no fields: as outer */
     uint8_t key[MLX5_TOEPLITZ_KEY_BYTES];
 } Mlx5RxHash;
 

@@ -56,7 +56,7 @@ static uint32_t hash_of(NetFrame *f, const Mlx5RxHash *h, uint8_t *type)
 START_TEST(toeplitz_v4)
 {
     NetFrame f = net_make_frame(4, 6, -1, 10);
-    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .fields = 3 };
+    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .outer.fields = 3 };
     uint8_t type;
 
     memcpy(h.key, key, sizeof(key));
@@ -66,7 +66,7 @@ START_TEST(toeplitz_v4)
     mlx5_put_be16(f.b + 36, v4[_i].dport);
     ck_assert_uint_eq(hash_of(&f, &h, &type), v4[_i].ip_hash);
     ck_assert_uint_eq(type, 0x07);
-    h.fields = 0xf;
+    h.outer.fields = 0xf;
     ck_assert_uint_eq(hash_of(&f, &h, &type), v4[_i].tcp_hash);
     ck_assert_uint_eq(type, 0x77);
 }
@@ -75,8 +75,8 @@ END_TEST
 START_TEST(toeplitz_v6)
 {
     NetFrame f = net_make_frame(6, 6, -1, 10);
-    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .fields = 3,
-                     .ipv6 = true };
+    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .outer.fields = 3,
+                     .outer.ipv6 = true };
     uint8_t type;
 
     memcpy(h.key, key, sizeof(key));
@@ -86,7 +86,7 @@ START_TEST(toeplitz_v6)
     mlx5_put_be16(f.b + 56, v6[_i].dport);
     ck_assert_uint_eq(hash_of(&f, &h, &type), v6[_i].ip_hash);
     ck_assert_uint_eq(type, 0x0b);
-    h.fields = 0xf;
+    h.outer.fields = 0xf;
     ck_assert_uint_eq(hash_of(&f, &h, &type), v6[_i].tcp_hash);
     ck_assert_uint_eq(type, 0x7b);
 }
@@ -96,8 +96,8 @@ END_TEST
 START_TEST(symmetric)
 {
     NetFrame a = net_make_frame(4, 17, -1, 10), b = a;
-    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .fields = 0xf,
-                     .udp = true, .symmetric = true };
+    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .outer.fields = 0xf,
+                     .outer.udp = true, .symmetric = true };
     uint8_t type;
     uint32_t first;
 
@@ -119,7 +119,7 @@ END_TEST
 START_TEST(xor8)
 {
     NetFrame f = net_make_frame(4, 6, -1, 0);
-    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_INVERTED_XOR8, .fields = 3 };
+    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_INVERTED_XOR8, .outer.fields = 3 };
     uint8_t type;
 
     mlx5_put_be32(f.b + 26, 0x01020408);
@@ -133,16 +133,16 @@ END_TEST
 START_TEST(no_hash)
 {
     NetFrame f = net_make_frame(4, 17, -1, 0);
-    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_NONE, .fields = 0xf };
+    Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_NONE, .outer.fields = 0xf };
     uint8_t type = 0xff;
 
     ck_assert_uint_eq(hash_of(&f, &h, &type), 0);
     ck_assert_uint_eq(type, 0);
     h.fn = MLX5_RX_HASH_FN_TOEPLITZ;
-    h.ipv6 = true;
+    h.outer.ipv6 = true;
     ck_assert_uint_eq(hash_of(&f, &h, &type), 0);
     ck_assert_uint_eq(type, 0);
-    h.ipv6 = false;
+    h.outer.ipv6 = false;
     memcpy(h.key, key, sizeof(key));
     hash_of(&f, &h, &type);
     /* TCP ports selected, a UDP frame: addresses alone. */
@@ -162,12 +162,16 @@ START_TEST(truncated)
     for (size_t len = 0; len <= f.len; len++) {
         uint8_t *copy = g_memdup2(f.b, len);
         Mlx5FrameInfo info;
-        Mlx5Match m;
 
         mlx5_frame_parse(copy, len, &info);
         mlx5_frame_fix_ip_len(copy, len);
         if (len >= MLX5_ETH_HLEN) {
-            mlx5_eth_match_fill(&m, copy, &info);
+            Mlx5Packet p;
+
+            mlx5_packet_init(&p, NULL, NULL, copy, len);
+            p.info = info;
+            mlx5_match_fill_outer(&p);
+            mlx5_match_need(&p, (1 << MLX5_MATCH_PARTS) - 1);
         }
         /* What is left of a packet is taken, but never as a good one. */
         ck_assert((info.ip_version != 0) == (len >= l3_end));
@@ -192,8 +196,8 @@ START_TEST(lying)
         uint8_t *copy;
         Mlx5FrameInfo info;
         uint8_t type;
-        Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .fields = 0x1f,
-                         .ipv6 = i % 2 == 0 };
+        Mlx5RxHash h = { .fn = MLX5_RX_HASH_FN_TOEPLITZ, .outer.fields = 0x1f,
+                         .outer.ipv6 = i % 2 == 0 };
 
         for (int k = 0; k < 3; k++) {
             seed = seed * 1103515245 + 12345;

@@ -124,12 +124,6 @@ static uint32_t mk_modify_rq(uint8_t *in)
     return MLX5_ST_SZ_BYTES(modify_rq_in);
 }
 
-static uint32_t mk_modify_rq_fcs(uint8_t *in)
-{
-    MLX5_SET(modify_rq_in, in, modify_bitmask, 4);
-    return mk_modify_rq(in);
-}
-
 static uint32_t mk_modify_rq_counter(uint8_t *in)
 {
     MLX5_SET(modify_rq_in, in, modify_bitmask, 8);
@@ -391,7 +385,6 @@ static const Spoil spoils[] = {
 
     RQC(mem_rq_type, 1, BAD_PARAM_ERR, RQ_MEM_TYPE),
     RQC(delay_drop_en, 1, BAD_PARAM_ERR, RQ_DELAY_DROP),
-    RQC(scatter_fcs, 1, BAD_PARAM_ERR, RQ_SCATTER_FCS),
     RQC(hairpin, 1, BAD_PARAM_ERR, RQ_HAIRPIN),
     RQC(state, 3, BAD_PARAM_ERR, RQ_CREATE_STATE),
     RQC(ts_format, 3, BAD_PARAM_ERR, RQ_TS_FORMAT),
@@ -400,8 +393,6 @@ static const Spoil spoils[] = {
     TOP(mk_modify_rq, modify_rq_in, rqn, NONE, BAD_RES_ERR, RQ_UNKNOWN_MODIFY),
     TOP(mk_modify_rq, modify_rq_in, modify_bitmask, 1, BAD_PARAM_ERR,
         RQ_MODIFY_MASK),
-    SUB(mk_modify_rq_fcs, modify_rq_in, ctx, rqc, scatter_fcs, 1,
-        BAD_PARAM_ERR, RQ_MODIFY_FCS),
     TOP(mk_modify_rq, modify_rq_in, rq_state, 3, BAD_RES_STATE_ERR,
         RQ_MODIFY_FROM),
     SUB(mk_modify_rq, modify_rq_in, ctx, rqc, state, 15, BAD_RES_STATE_ERR,
@@ -440,8 +431,8 @@ static const Spoil spoils[] = {
     TIRC(mk_tir, tls_en, 1, BAD_PARAM_ERR, TIR_TLS),
     TIRC(mk_tir, packet_merge_mask, 1, BAD_PARAM_ERR, TIR_LRO),
     TIRC(mk_tir, tunneled_offload_en, 1, BAD_PARAM_ERR, TIR_TUNNEL),
-    TIRC(mk_tir, rx_hash_field_selector_inner, 1, BAD_PARAM_ERR,
-         TIR_HASH_INNER),
+    TIRC(mk_tir, rx_hash_field_selector_inner, 0x40, BAD_PARAM_ERR,
+         TIR_HASH_FIELDS),
     TIRC(mk_tir, rx_hash_fn, 3, BAD_PARAM_ERR, TIR_HASH_FN),
     TIRC(mk_tir, rx_hash_field_selector_outer, 0x20, BAD_PARAM_ERR,
          TIR_HASH_FIELDS),
@@ -460,14 +451,12 @@ static const Spoil spoils[] = {
     TOP(mk_query_tir, query_tir_in, tirn, NONE, BAD_RES_ERR,
         TIR_UNKNOWN_QUERY),
 
-    TOP(mk_table, create_flow_table_in, table_type, 1, BAD_PARAM_ERR, FT_TYPE),
+    TOP(mk_table, create_flow_table_in, table_type, 4, BAD_PARAM_ERR, FT_TYPE),
     TOP(mk_table, create_flow_table_in, other_vport, 1, BAD_PARAM_ERR,
         FT_VPORT),
     TOP(mk_table, create_flow_table_in, vport_number, 1, BAD_PARAM_ERR,
         FT_VPORT),
     TOP(mk_table, create_flow_table_in, op_mod, 1, BAD_PARAM_ERR, FT_OP_MOD),
-    FT(mk_table, reformat_en, 1, BAD_PARAM_ERR, FT_REFORMAT),
-    FT(mk_table, decap_en, 1, BAD_PARAM_ERR, FT_DECAP),
     FT(mk_table, sw_owner, 1, BAD_PARAM_ERR, FT_SW_OWNER),
     FT(mk_table, termination_table, 1, BAD_PARAM_ERR, FT_TERMINATION),
     FT(mk_table, rtc_valid, 1, BAD_PARAM_ERR, FT_RTC),
@@ -486,7 +475,7 @@ static const Spoil spoils[] = {
         FT_QUERY_TYPE),
     TOP(mk_query_table, query_flow_table_in, table_id, NONE, BAD_RES_ERR,
         FT_UNKNOWN_QUERY),
-    TOP(mk_root, set_flow_table_root_in, table_type, 7, BAD_PARAM_ERR,
+    TOP(mk_root, set_flow_table_root_in, table_type, 4, BAD_PARAM_ERR,
         FT_TYPE),
     TOP(mk_root, set_flow_table_root_in, op_mod, 2, BAD_PARAM_ERR,
         FT_ROOT_OP_MOD),
@@ -495,11 +484,19 @@ static const Spoil spoils[] = {
     TOP(mk_root, set_flow_table_root_in, table_id, NONE, BAD_RES_ERR,
         FT_UNKNOWN_ROOT),
 
-    TOP(mk_group, create_flow_group_in, table_type, 1, BAD_PARAM_ERR, FT_TYPE),
+    TOP(mk_group, create_flow_group_in, table_type, 4, BAD_PARAM_ERR, FT_TYPE),
     TOP(mk_group, create_flow_group_in, match_criteria_enable, 0x80,
         BAD_PARAM_ERR, FG_ENABLE),
-    ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0x200, 1, 1,
+    ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0xa00, 1, 1,
         BAD_PARAM_ERR, FG_PARTS),
+    ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0x208, 24, 1,
+        BAD_PARAM_ERR, FG_SOURCE_SQN),
+    ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0x230, 16, 1,
+        BAD_PARAM_ERR, FG_MASK),
+    ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0x940, 32, 1,
+        BAD_PARAM_ERR, FG_MASK),
+    TOP(mk_group, create_flow_group_in, table_type, 1, BAD_RES_ERR,
+        FT_OTHER_TYPE),
     ROW(mk_group, BASE(create_flow_group_in, match_criteria) + 0xdff, 1, 1,
         BAD_PARAM_ERR, FG_PARTS),
     SUB(mk_group, create_flow_group_in, match_criteria, fte_match_set_lyr_2_4,
@@ -518,7 +515,7 @@ static const Spoil spoils[] = {
     TOP(mk_group, create_flow_group_in, match_definer_id, 1, BAD_PARAM_ERR,
         FG_TYPE),
     TOP(mk_group, create_flow_group_in, table_id, NONE, BAD_RES_ERR, FG_TABLE),
-    TOP(mk_destroy_group, destroy_flow_group_in, table_type, 1, BAD_PARAM_ERR,
+    TOP(mk_destroy_group, destroy_flow_group_in, table_type, 4, BAD_PARAM_ERR,
         FT_TYPE),
     TOP(mk_destroy_group, destroy_flow_group_in, table_id, NONE, BAD_RES_ERR,
         FG_TABLE_DESTROY),
@@ -528,9 +525,18 @@ static const Spoil spoils[] = {
     FTE(mk_fte, extended_destination, 1, BAD_PARAM_ERR, FTE_EXTENDED_DEST),
     FTE(mk_fte, encrypt_decrypt_type, 1, BAD_PARAM_ERR, FTE_CRYPTO),
     FTE(mk_fte, flow_counter_list_size, 1, BAD_PARAM_ERR, FTE_COUNTERS),
-    FTE(mk_fte, action, 0, BAD_PARAM_ERR, FTE_ACTION),
-    FTE(mk_fte, action, 6, BAD_PARAM_ERR, FTE_ACTION),
-    FTE(mk_fte, action, 0x44, BAD_PARAM_ERR, FTE_ACTION),
+    FTE(mk_fte, action, 0, BAD_PARAM_ERR, FTE_END),
+    FTE(mk_fte, action, 6, BAD_PARAM_ERR, FTE_END),
+    FTE(mk_fte, action, 5, BAD_PARAM_ERR, FTE_ACTION),
+    FTE(mk_fte, action, 0x1004, BAD_PARAM_ERR, FTE_ACTION),
+    FTE(mk_fte, action, 0x2, BAD_PARAM_ERR, FTE_DEST_COUNT),
+    FTE(mk_fte, action, 0xc, BAD_PARAM_ERR, FTE_COUNTERS),
+    FTE(mk_fte, action, 0x24, BAD_PARAM_ERR, FTE_DECAP_EN),
+    FTE(mk_fte, action, 0x14, BAD_PARAM_ERR, FTE_REFORMAT_EN),
+    FTE(mk_fte, action, 0x44, BAD_RES_ERR, FTE_MODIFY_HEADER),
+    FTE(mk_fte, action, 0x404, BAD_PARAM_ERR, FTE_POP_2),
+    FTE(mk_fte, action, 0x804, BAD_PARAM_ERR, FTE_PUSH_2),
+    FTE(mk_fte, action, 0x104, BAD_PARAM_ERR, FTE_VLAN_TYPE),
     FTE(mk_fte, destination_list_size, 0, BAD_PARAM_ERR, FTE_DEST_COUNT),
     FTE(mk_fte, destination_list_size, 65, BAD_PARAM_ERR, FTE_DEST_COUNT),
     FTE(mk_fte, destination_list_size, 0xffffff, BAD_PARAM_ERR,
@@ -541,7 +547,7 @@ static const Spoil spoils[] = {
     DEST(mk_fte_table, destination_id, NONE, BAD_RES_ERR, FTE_DEST_TABLE),
     DEST(mk_fte, destination_type, 0, BAD_PARAM_ERR, FTE_DEST_TYPE),
     DEST(mk_fte, destination_type, 8, BAD_PARAM_ERR, FTE_DEST_TYPE),
-    TOP(mk_fte, set_fte_in, table_type, 1, BAD_PARAM_ERR, FT_TYPE),
+    TOP(mk_fte, set_fte_in, table_type, 4, BAD_PARAM_ERR, FT_TYPE),
     TOP(mk_fte, set_fte_in, op_mod, 2, BAD_PARAM_ERR, FTE_OP_MOD),
     TOP(mk_fte, set_fte_in, op_mod, 1, BAD_RES_ERR, FTE_UNKNOWN_MODIFY),
     TOP(mk_fte, set_fte_in, ignore_flow_level, 1, BAD_PARAM_ERR,
@@ -552,9 +558,9 @@ static const Spoil spoils[] = {
     TOP(mk_modify_fte, set_fte_in, op_mod, 0, BAD_RES_STATE_ERR, FTE_EXISTS),
     TOP(mk_modify_fte, set_fte_in, modify_enable_mask, 0, BAD_PARAM_ERR,
         FTE_MODIFY_MASK),
-    TOP(mk_modify_fte, set_fte_in, modify_enable_mask, 8, BAD_PARAM_ERR,
+    TOP(mk_modify_fte, set_fte_in, modify_enable_mask, 16, BAD_PARAM_ERR,
         FTE_MODIFY_MASK),
-    TOP(mk_delete_fte, delete_fte_in, table_type, 1, BAD_PARAM_ERR, FT_TYPE),
+    TOP(mk_delete_fte, delete_fte_in, table_type, 4, BAD_PARAM_ERR, FT_TYPE),
     TOP(mk_delete_fte, delete_fte_in, table_id, NONE, BAD_RES_ERR,
         FTE_TABLE_DELETE),
     TOP(mk_delete_fte, delete_fte_in, flow_index, 4, BAD_RES_ERR,
@@ -641,7 +647,7 @@ START_TEST(references)
     /* A root may go. */
     net_set_root(&n, table);
     DESTROY(destroy_flow_table, DESTROY_FLOW_TABLE, table_id, table, 0);
-    ck_assert_ptr_null(n.func->nic_rx_root);
+    ck_assert_ptr_null(n.func->flow_root[MLX5_FLOW_TABLE_TYPE_NIC_RX]);
     DESTROY(destroy_flow_table, DESTROY_FLOW_TABLE, table_id, miss, 0);
     DESTROY(destroy_tir, DESTROY_TIR, tirn, tir, 0);
     DESTROY(destroy_rq, DESTROY_RQ, rqn, rqn, MLX5_SYND_RQ_BUSY);
@@ -885,7 +891,7 @@ START_TEST(reset_frees)
     }
     net_set_root(&n, table);
     mlx5_func_reset(n.func);
-    ck_assert_ptr_null(n.func->nic_rx_root);
+    ck_assert_ptr_null(n.func->flow_root[MLX5_FLOW_TABLE_TYPE_NIC_RX]);
     for (int type = 0; type < MLX5_OBJ_TYPE_COUNT; type++) {
         ck_assert_uint_eq(mlx5_obj_count(n.func, type), 0);
     }

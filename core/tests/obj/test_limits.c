@@ -3,6 +3,7 @@
  * What the capabilities advertise is what obj/ enforces.
  */
 #include "fw/fw.h"
+#include "obj/eth_limits.h"
 #include "obj/limits.h"
 #include "tests/obj/obj_helper.h"
 
@@ -37,6 +38,9 @@ START_TEST(capabilities_agree)
     ck_assert_uint_eq(MLX5_PKEY_TABLE_SIZE, 128);
     SAME(log_max_mcg, MLX5_LOG_MAX_MCG);
     SAME(max_qp_mcg, MLX5_MAX_QP_MCG);
+    SAME(max_flow_counter_31_16, MLX5_MAX_FLOW_COUNTERS >> 16);
+    SAME(max_flow_counter_15_0, MLX5_MAX_FLOW_COUNTERS & 0xffff);
+    SAME(log_max_flow_counter_bulk, MLX5_LOG_MAX_FLOW_COUNTER_BULK);
     /* What commands refuse for want of the capability. */
     SAME(log_max_uctx, 0);
     SAME(cqe_compression, 0);
