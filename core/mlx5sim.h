@@ -130,7 +130,8 @@ typedef struct Mlx5FuncProps {
     unsigned init_pages;     /* pages asked at init */
     unsigned log_max_qp, log_max_cq, log_max_mkey; /* limits advertised */
     unsigned log_max_cq_sz;
-    bool mw, xrc, atomic, roce, local_lb; /* capabilities to leave on */
+    bool tag_matching;       /* capabilities to leave on */
+    bool mw, xrc, atomic, roce, local_lb; /* the same */
     bool mcast;              /* the same: multicast of datagrams */
     /* The same, of completions and transports. */
     bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;

@@ -152,6 +152,10 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, cq_period_start_from_cqe, p->cq_period_modes);
     GEN_SET(caps, disable_local_lb_uc, p->local_lb);
     GEN_SET(caps, disable_local_lb_mc, p->local_lb);
+    GEN_SET(caps, tag_matching, p->tag_matching);
+    GEN_SET(caps, rndv_offload_rc, p->tag_matching);
+    GEN_SET(caps, log_tag_matching_list_sz, p->tag_matching ? 7 : 0);
+    GEN_SET(caps, log_max_xrq, p->tag_matching ? 16 : 0);
     GEN_SET(caps, steering_format_version, steering_format(p->model));
 }
 

@@ -56,6 +56,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .log_max_cq_sz = 22,
         .mw = true,
         .xrc = true,
+        .tag_matching = true,
         .atomic = true,
         .odp = false,
         .roce = true,

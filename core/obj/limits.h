@@ -18,8 +18,9 @@ enum {
     MLX5_LOG_MAX_XRCD = 16,
     MLX5_LOG_MAX_EQ = 8,         /* the doorbell has 8 bits for the number */
     MLX5_LOG_MAX_EQ_SZ = 22,
-    MLX5_LOG_MAX_SRQ = 16,       /* RMP, XRC SRQ and SRQ together */
+    MLX5_LOG_MAX_SRQ = 16,       /* RMP, XRC SRQ, SRQ and XRQ together */
     MLX5_LOG_MAX_SRQ_SZ = 15,
+    MLX5_LOG_TAG_MATCHING_LIST_SZ = 7,
     MLX5_LOG_MAX_QP_SZ = 15,
     MLX5_MAX_QP_CNT = 255,       /* Q counter sets; 0 is "none" */
     MLX5_LOG_MAX_TIS = 16,

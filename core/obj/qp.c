@@ -10,7 +10,7 @@
  *                send CQ   recv CQ   SRQ        XRCD   PD
  *   has SQ       needed
  *   own RQ                 needed
- *   SRQ (not XRC)          needed    RMP/SRQ
+ *   SRQ (not XRC)          needed    RMP/SRQ; RC: XRQ
  *   XRC target                                  needed
  *   REG_UMR                                            may come at RST2INIT
  *   all others                                         needed
@@ -30,6 +30,12 @@ enum {
     RQ_TYPE_OWN = 0,
     RQ_TYPE_SRQ = 1,
     RQ_TYPE_ZERO_LEN = 3,
+};
+
+/* qpc.offload_type (driver: MLX5_QPC_OFFLOAD_TYPE_RNDV) */
+enum {
+    OFFLOAD_TYPE_NONE = 0,
+    OFFLOAD_TYPE_RNDV = 1,
 };
 
 /* qpc.ts_format */
@@ -183,7 +189,24 @@ static bool find_srq(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_QP_SRQ_KIND);
         return false;
     }
+    if (p->srq && p->srq->kind == MLX5_SRQ_XRQ && p->st != MLX5_QP_ST_RC) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_QP_XRQ_SERVICE);
+        return false;
+    }
     return p->srq;
+}
+
+/* Rendezvous: the card reads through this QP for the tags of its XRQ. */
+static bool check_offload(Mlx5Cmd *cmd, const QpParams *p)
+{
+    uint32_t type = MLX5_GET(qpc, p->qpc, offload_type);
+
+    if (type == OFFLOAD_TYPE_NONE ||
+        (type == OFFLOAD_TYPE_RNDV && p->srq && p->srq->tm_rndv)) {
+        return true;
+    }
+    mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_QP_OFFLOAD);
+    return false;
 }
 
 static bool find_domains(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
@@ -216,7 +239,7 @@ static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
         }
     }
     return find_domains(func, cmd, p) && find_cqs(func, cmd, p) &&
-           find_srq(func, cmd, p);
+           find_srq(func, cmd, p) && check_offload(cmd, p);
 }
 
 void mlx5_qp_refresh(Mlx5Qp *qp)
@@ -257,9 +280,11 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
                                          MLX5_GET(qpc, p->qpc, cs_req) & 3);
     }
     if (p->st == MLX5_QP_ST_RC || p->st == MLX5_QP_ST_UC) {
-        qp->cs_res_bytes = scatter_bytes(p->recv_cq,
-                                         MLX5_GET(qpc, p->qpc, cs_res));
+        const Mlx5Cq *cq = p->srq && p->srq->cq ? p->srq->cq : p->recv_cq;
+
+        qp->cs_res_bytes = scatter_bytes(cq, MLX5_GET(qpc, p->qpc, cs_res));
     }
+    qp->rndv = MLX5_GET(qpc, p->qpc, offload_type) == OFFLOAD_TYPE_RNDV;
     mlx5_qp_refresh(qp);
 }
 

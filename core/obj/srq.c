@@ -6,24 +6,21 @@
  *   RMP      what ibv_create_srq makes: memory and a limit, nothing more
  *   XRC SRQ  has a CQ and an XRC domain of its own (IBA 14, annex A14)
  *   SRQ      the form before ISSI 1
+ *   XRQ      has a CQ of its own, and may match tags (xrq.c)
  *
- * The three contexts hold the same facts in different places: each is parsed
- * into SrqParams, checked and made by the same code. Taking WQEs out of the
- * queue is rdma/recv.c. Left out: tag matching (XRQ), WQE signatures, queues in
- * a UMEM, errors states by command.
+ * The contexts hold the same facts in different places: each is parsed into
+ * Mlx5SrqParams, checked and made by the same code. Taking WQEs out of the
+ * queue is rdma/recv.c. Left out: WQE signatures, queues in a UMEM, errors
+ * states by command.
  */
 #include "obj/engine.h"
 #include "obj/limits.h"
-#include "obj/srq.h"
+#include "obj/srq_internal.h"
+#include "obj/tm_list.h"
+#include "obj/wq.h"
 
 /* rmpc.state (driver: qp.h MLX5_RMPC_STATE_RDY) */
 #define RMPC_STATE_RDY 1
-
-/* wq.wq_type */
-enum {
-    WQ_TYPE_LINKED_LIST = 0,
-    WQ_TYPE_CYCLIC = 1,
-};
 
 /* A WQE holds the next segment and one data segment at least. */
 #define SRQ_MIN_WQE_LOG 5
@@ -34,21 +31,8 @@ enum {
     SRQ_STATE_ERROR = 1,
 };
 
-typedef struct SrqParams {
-    Mlx5SrqKind kind;
-    uint32_t pdn, xrcdn, cqn;
-    uint32_t log_size, wqe_log;
-    uint64_t dbr;
-    uint32_t user_index;
-    uint16_t lwm;
-    bool cyclic, signature, umem, bad_state, bad_type;
-    uint32_t log_page_size, page_offset, pas_off;
-    const uint8_t *ctx;
-    uint32_t ctx_bytes;
-} SrqParams;
-
 /* Return: 0 or the syndrome of what breaks a rule. */
-static uint32_t check_params(const SrqParams *p)
+static uint32_t check_params(const Mlx5SrqParams *p)
 {
     if (p->bad_state) {
         return MLX5_SYND_RMP_STATE;
@@ -81,19 +65,19 @@ typedef struct SrqLinks {
     Mlx5Cq *cq;
 } SrqLinks;
 
-static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, const SrqParams *p,
+static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p,
                        SrqLinks *links)
 {
     memset(links, 0, sizeof(*links));
     links->pd = mlx5_obj_find(func, cmd, MLX5_OBJ_PD, p->pdn,
                               MLX5_SYND_SRQ_PD);
-    if (!links->pd || p->kind != MLX5_SRQ_XRC) {
+    if (!links->pd || (p->kind != MLX5_SRQ_XRC && p->kind != MLX5_SRQ_XRQ)) {
         return links->pd;
     }
     links->cq = mlx5_obj_find(func, cmd, MLX5_OBJ_CQ, p->cqn,
                               MLX5_SYND_SRQ_CQ);
-    if (!links->cq) {
-        return false;
+    if (!links->cq || p->kind != MLX5_SRQ_XRC) {
+        return links->cq;
     }
     /* The kernel makes XRC domains for all (driver: mlx5_ib_alloc_xrcd). */
     links->xrcd = mlx5_obj_get(func, MLX5_OBJ_XRCD, p->xrcdn);
@@ -103,8 +87,8 @@ static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, const SrqParams *p,
     return links->xrcd;
 }
 
-static void srq_commit(Mlx5Srq *srq, const SrqParams *p, const SrqLinks *links,
-                       const Mlx5Ring *ring)
+static void srq_commit(Mlx5Srq *srq, const Mlx5SrqParams *p,
+                       const SrqLinks *links, const Mlx5Ring *ring)
 {
     srq->kind = p->kind;
     srq->pd = links->pd;
@@ -123,8 +107,7 @@ static void srq_commit(Mlx5Srq *srq, const SrqParams *p, const SrqLinks *links,
     memcpy(srq->ctx, p->ctx, p->ctx_bytes);
 }
 
-/* Return: the queue, or NULL if the command was refused. */
-static Mlx5Srq *create(Mlx5Func *func, Mlx5Cmd *cmd, const SrqParams *p)
+Mlx5Srq *mlx5_srq_create(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p)
 {
     uint32_t syndrome = check_params(p);
     SrqLinks links;
@@ -165,6 +148,7 @@ void mlx5_srq_release(void *obj)
     mlx5_obj_unref(srq->xrcd);
     mlx5_obj_unref(srq->pd);
     mlx5_ring_clear(&srq->ring);
+    mlx5_tm_list_free(srq->tm);
 }
 
 void mlx5_srq_arm(Mlx5Srq *srq, uint16_t lwm)
@@ -180,9 +164,8 @@ void mlx5_srq_arm(Mlx5Srq *srq, uint16_t lwm)
     }
 }
 
-/* Number @id as a queue of @kind, whatever else has such a number. */
-static Mlx5Srq *find(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5SrqKind kind,
-                     uint32_t id)
+Mlx5Srq *mlx5_srq_find(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5SrqKind kind,
+                       uint32_t id)
 {
     Mlx5Srq *srq = mlx5_obj_get(func, MLX5_OBJ_SRQ, id);
 
@@ -193,16 +176,16 @@ static Mlx5Srq *find(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5SrqKind kind,
     return srq;
 }
 
-static void destroy(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5SrqKind kind, uint32_t id)
+void mlx5_srq_destroy(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5SrqKind kind,
+                      uint32_t id)
 {
-    if (find(func, cmd, kind, id)) {
+    if (mlx5_srq_find(func, cmd, kind, id)) {
         mlx5_obj_destroy_cmd(func, cmd, MLX5_OBJ_SRQ, id, MLX5_SYND_SRQ_UNKNOWN,
                              MLX5_SYND_SRQ_BUSY);
     }
 }
 
-/* The limit of a command; refused beyond the queue's size. */
-static void arm(Mlx5Srq *srq, Mlx5Cmd *cmd, uint32_t lwm)
+void mlx5_srq_arm_cmd(Mlx5Srq *srq, Mlx5Cmd *cmd, uint32_t lwm)
 {
     if (srq->failed) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
@@ -215,34 +198,54 @@ static void arm(Mlx5Srq *srq, Mlx5Cmd *cmd, uint32_t lwm)
     }
 }
 
+void mlx5_srq_parse_wq(const Mlx5Cmd *cmd, const uint8_t *wq, Mlx5SrqParams *p)
+{
+    uint32_t type = MLX5_GET(wq, wq, wq_type);
+
+    p->pdn = MLX5_GET(wq, wq, pd);
+    p->log_size = MLX5_GET(wq, wq, log_wq_sz);
+    p->wqe_log = MLX5_GET(wq, wq, log_wq_stride);
+    p->dbr = MLX5_GET(wq, wq, dbr_addr);
+    p->lwm = MLX5_GET(wq, wq, lwm);
+    p->cyclic = type == MLX5_WQ_TYPE_CYCLIC;
+    p->signature = MLX5_GET(wq, wq, wq_signature);
+    p->umem = MLX5_GET(wq, wq, wq_umem_valid) ||
+              MLX5_GET(wq, wq, dbr_umem_valid);
+    p->bad_type = type != MLX5_WQ_TYPE_LINKED_LIST &&
+                  type != MLX5_WQ_TYPE_CYCLIC;
+    p->log_page_size = MLX5_GET(wq, wq, log_wq_pg_sz);
+    p->page_offset = MLX5_GET(wq, wq, page_offset);
+    p->pas_off = wq + MLX5_BYTE_OFF(wq, pas) - cmd->in;
+}
+
+void mlx5_srq_query_wq(Mlx5Srq *srq, Mlx5Cmd *cmd, uint8_t *wq)
+{
+    uint32_t posted;
+
+    MLX5_SET(wq, wq, lwm, srq->lwm);
+    MLX5_SET(wq, wq, hw_counter, srq->counter);
+    if (mlx5_dma_read_be32(srq->o.func, srq->dbr_gpa, &posted)) {
+        MLX5_SET(wq, wq, sw_counter, posted);
+    }
+    mlx5_ring_put_pas(&srq->ring, cmd, wq + MLX5_BYTE_OFF(wq, pas) - cmd->out);
+}
+
 /* --- RMP --- */
 
 void mlx5_cmd_create_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
 {
     const uint8_t *ctx = MLX5_ADDR_OF(create_rmp_in, cmd->in, ctx);
     const uint8_t *wq = MLX5_ADDR_OF(rmpc, ctx, wq);
-    uint32_t type = MLX5_GET(wq, wq, wq_type);
-    SrqParams p = {
+    Mlx5SrqParams p = {
         .kind = MLX5_SRQ_RMP,
-        .pdn = MLX5_GET(wq, wq, pd),
-        .log_size = MLX5_GET(wq, wq, log_wq_sz),
-        .wqe_log = MLX5_GET(wq, wq, log_wq_stride),
-        .dbr = MLX5_GET(wq, wq, dbr_addr),
-        .lwm = MLX5_GET(wq, wq, lwm),
-        .cyclic = type == WQ_TYPE_CYCLIC,
-        .signature = MLX5_GET(wq, wq, wq_signature),
-        .umem = MLX5_GET(wq, wq, wq_umem_valid) ||
-                MLX5_GET(wq, wq, dbr_umem_valid),
         .bad_state = MLX5_GET(rmpc, ctx, state) != RMPC_STATE_RDY,
-        .bad_type = type != WQ_TYPE_LINKED_LIST && type != WQ_TYPE_CYCLIC,
-        .log_page_size = MLX5_GET(wq, wq, log_wq_pg_sz),
-        .page_offset = MLX5_GET(wq, wq, page_offset),
-        .pas_off = wq + MLX5_BYTE_OFF(wq, pas) - cmd->in,
         .ctx = ctx,
         .ctx_bytes = MLX5_ST_SZ_BYTES(rmpc),
     };
-    Mlx5Srq *srq = create(func, cmd, &p);
+    Mlx5Srq *srq;
 
+    mlx5_srq_parse_wq(cmd, wq, &p);
+    srq = mlx5_srq_create(func, cmd, &p);
     if (srq) {
         MLX5_SET(create_rmp_out, cmd->out, rmpn, srq->o.id);
     }
@@ -250,28 +253,20 @@ void mlx5_cmd_create_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
 
 void mlx5_cmd_destroy_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    destroy(func, cmd, MLX5_SRQ_RMP, MLX5_GET(destroy_rmp_in, cmd->in, rmpn));
+    mlx5_srq_destroy(func, cmd, MLX5_SRQ_RMP,
+                     MLX5_GET(destroy_rmp_in, cmd->in, rmpn));
 }
 
 void mlx5_cmd_query_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_RMP,
-                        MLX5_GET(query_rmp_in, cmd->in, rmpn));
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, MLX5_SRQ_RMP,
+                                 MLX5_GET(query_rmp_in, cmd->in, rmpn));
     uint8_t *ctx = MLX5_ADDR_OF(query_rmp_out, cmd->out, rmp_context);
-    uint8_t *wq = MLX5_ADDR_OF(rmpc, ctx, wq);
-    uint32_t posted;
 
-    if (!srq) {
-        return;
+    if (srq) {
+        memcpy(ctx, srq->ctx, MLX5_ST_SZ_BYTES(rmpc));
+        mlx5_srq_query_wq(srq, cmd, MLX5_ADDR_OF(rmpc, ctx, wq));
     }
-    memcpy(ctx, srq->ctx, MLX5_ST_SZ_BYTES(rmpc));
-    MLX5_SET(wq, wq, lwm, srq->lwm);
-    MLX5_SET(wq, wq, hw_counter, srq->counter);
-    if (mlx5_dma_read_be32(func, srq->dbr_gpa, &posted)) {
-        MLX5_SET(wq, wq, sw_counter, posted);
-    }
-    mlx5_ring_put_pas(&srq->ring, cmd,
-                      wq + MLX5_BYTE_OFF(wq, pas) - cmd->out);
 }
 
 void mlx5_cmd_modify_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
@@ -279,8 +274,8 @@ void mlx5_cmd_modify_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
     const uint8_t *ctx = MLX5_ADDR_OF(modify_rmp_in, cmd->in, ctx);
     const uint8_t *mask = MLX5_ADDR_OF(modify_rmp_in, cmd->in, bitmask);
     const uint8_t *wq = MLX5_ADDR_OF(rmpc, ctx, wq);
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_RMP,
-                        MLX5_GET(modify_rmp_in, cmd->in, rmpn));
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, MLX5_SRQ_RMP,
+                                 MLX5_GET(modify_rmp_in, cmd->in, rmpn));
 
     if (!srq) {
         return;
@@ -298,7 +293,7 @@ void mlx5_cmd_modify_rmp(Mlx5Func *func, Mlx5Cmd *cmd)
         return;
     }
     if (MLX5_GET(rmp_bitmask, mask, lwm)) {
-        arm(srq, cmd, MLX5_GET(wq, wq, lwm));
+        mlx5_srq_arm_cmd(srq, cmd, MLX5_GET(wq, wq, lwm));
     }
 }
 
@@ -308,7 +303,7 @@ void mlx5_cmd_create_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
     const uint8_t *ctx = MLX5_ADDR_OF(create_xrc_srq_in, cmd->in,
                                       xrc_srq_context_entry);
-    SrqParams p = {
+    Mlx5SrqParams p = {
         .kind = MLX5_SRQ_XRC,
         .pdn = MLX5_GET(xrc_srqc, ctx, pd),
         .xrcdn = MLX5_GET(xrc_srqc, ctx, xrcd),
@@ -330,7 +325,7 @@ void mlx5_cmd_create_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
         .ctx = ctx,
         .ctx_bytes = MLX5_ST_SZ_BYTES(xrc_srqc),
     };
-    Mlx5Srq *srq = create(func, cmd, &p);
+    Mlx5Srq *srq = mlx5_srq_create(func, cmd, &p);
 
     if (!srq) {
         return;
@@ -343,14 +338,14 @@ void mlx5_cmd_create_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 
 void mlx5_cmd_destroy_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    destroy(func, cmd, MLX5_SRQ_XRC,
-            MLX5_GET(destroy_xrc_srq_in, cmd->in, xrc_srqn));
+    mlx5_srq_destroy(func, cmd, MLX5_SRQ_XRC,
+                     MLX5_GET(destroy_xrc_srq_in, cmd->in, xrc_srqn));
 }
 
 void mlx5_cmd_query_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_XRC,
-                        MLX5_GET(query_xrc_srq_in, cmd->in, xrc_srqn));
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, MLX5_SRQ_XRC,
+                                 MLX5_GET(query_xrc_srq_in, cmd->in, xrc_srqn));
     uint8_t *ctx = MLX5_ADDR_OF(query_xrc_srq_out, cmd->out,
                                 xrc_srq_context_entry);
     uint32_t posted;
@@ -369,19 +364,22 @@ void mlx5_cmd_query_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
     mlx5_ring_put_pas(&srq->ring, cmd, MLX5_BYTE_OFF(query_xrc_srq_out, pas));
 }
 
-/* op_mod of ARM_XRC_SRQ and ARM_RQ (driver: mlx5_ifc.h): 1 = SRQ. */
-#define ARM_OP_MOD_SRQ 1
+/* op_mod of ARM_XRC_SRQ and ARM_RQ (driver: mlx5_ifc.h). */
+enum {
+    ARM_OP_MOD_SRQ = 1,
+    ARM_OP_MOD_XRQ = 2,
+};
 
 void mlx5_cmd_arm_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_XRC,
-                        MLX5_GET(arm_xrc_srq_in, cmd->in, xrc_srqn));
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, MLX5_SRQ_XRC,
+                                 MLX5_GET(arm_xrc_srq_in, cmd->in, xrc_srqn));
 
     if (srq && cmd->op_mod != ARM_OP_MOD_SRQ) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
                       MLX5_SYND_XRC_SRQ_ARM_OP_MOD);
     } else if (srq) {
-        arm(srq, cmd, MLX5_GET(arm_xrc_srq_in, cmd->in, lwm));
+        mlx5_srq_arm_cmd(srq, cmd, MLX5_GET(arm_xrc_srq_in, cmd->in, lwm));
     }
 }
 
@@ -391,7 +389,7 @@ void mlx5_cmd_create_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
     const uint8_t *ctx = MLX5_ADDR_OF(create_srq_in, cmd->in,
                                       srq_context_entry);
-    SrqParams p = {
+    Mlx5SrqParams p = {
         .kind = MLX5_SRQ_LEGACY,
         .pdn = MLX5_GET(srqc, ctx, pd),
         .log_size = MLX5_GET(srqc, ctx, log_srq_size),
@@ -406,7 +404,7 @@ void mlx5_cmd_create_srq(Mlx5Func *func, Mlx5Cmd *cmd)
         .ctx = ctx,
         .ctx_bytes = MLX5_ST_SZ_BYTES(srqc),
     };
-    Mlx5Srq *srq = create(func, cmd, &p);
+    Mlx5Srq *srq = mlx5_srq_create(func, cmd, &p);
 
     if (srq) {
         MLX5_SET(create_srq_out, cmd->out, srqn, srq->o.id);
@@ -415,14 +413,14 @@ void mlx5_cmd_create_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 
 void mlx5_cmd_destroy_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    destroy(func, cmd, MLX5_SRQ_LEGACY,
-            MLX5_GET(destroy_srq_in, cmd->in, srqn));
+    mlx5_srq_destroy(func, cmd, MLX5_SRQ_LEGACY,
+                     MLX5_GET(destroy_srq_in, cmd->in, srqn));
 }
 
 void mlx5_cmd_query_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_LEGACY,
-                        MLX5_GET(query_srq_in, cmd->in, srqn));
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, MLX5_SRQ_LEGACY,
+                                 MLX5_GET(query_srq_in, cmd->in, srqn));
     uint8_t *ctx = MLX5_ADDR_OF(query_srq_out, cmd->out, srq_context_entry);
     uint32_t posted;
 
@@ -440,13 +438,15 @@ void mlx5_cmd_query_srq(Mlx5Func *func, Mlx5Cmd *cmd)
 
 void mlx5_cmd_arm_rq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Srq *srq = find(func, cmd, MLX5_SRQ_LEGACY,
-                        MLX5_GET(arm_rq_in, cmd->in, srq_number));
+    Mlx5SrqKind kind = cmd->op_mod == ARM_OP_MOD_XRQ ? MLX5_SRQ_XRQ
+                                                     : MLX5_SRQ_LEGACY;
+    Mlx5Srq *srq = mlx5_srq_find(func, cmd, kind,
+                                 MLX5_GET(arm_rq_in, cmd->in, srq_number));
 
-    if (srq && cmd->op_mod != ARM_OP_MOD_SRQ) {
+    if (srq && kind == MLX5_SRQ_LEGACY && cmd->op_mod != ARM_OP_MOD_SRQ) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
                       MLX5_SYND_ARM_RQ_OP_MOD);
     } else if (srq) {
-        arm(srq, cmd, MLX5_GET(arm_rq_in, cmd->in, lwm));
+        mlx5_srq_arm_cmd(srq, cmd, MLX5_GET(arm_rq_in, cmd->in, lwm));
     }
 }

@@ -13,7 +13,7 @@
 #include "fw/cmd.h"
 #include "fw/lower.h" /* what fw/ declares of us must agree */
 
-/* Number spaces. RMP, XRC SRQ and SRQ share one (driver: srq_cmd.c). */
+/* Number spaces. RMP, XRC SRQ, SRQ and XRQ share one (driver: srq_cmd.c). */
 typedef enum Mlx5ObjType {
     MLX5_OBJ_UAR,
     MLX5_OBJ_PD,

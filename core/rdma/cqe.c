@@ -3,6 +3,7 @@
  * Completions; see cqe.h.
  */
 #include "rdma/cqe.h"
+#include "rdma/tm.h"
 
 #include "prm/prm.h"
 
@@ -12,7 +13,7 @@
 /* CQE version 1: the user's index of the queue, else the SRQ's number. */
 static uint32_t srqn_user_index(const Mlx5Qp *qp, const Mlx5Srq *srq)
 {
-    if (srq && srq->kind == MLX5_SRQ_XRC) {
+    if (srq && srq->cq) {
         return srq->user_index == NO_USER_INDEX ? srq->o.id : srq->user_index;
     }
     if (qp->user_index != NO_USER_INDEX) {
@@ -71,10 +72,37 @@ void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
     post(qp->send_cq, cqe, bad ? NULL : c->data, c->byte_cnt, bad);
 }
 
-/* XRC: the completion goes where the shared queue's messages go. */
+/* XRC, XRQ: the completion goes where the shared queue's messages go. */
 static Mlx5Cq *recv_cq(Mlx5Qp *qp, Mlx5Srq *srq)
 {
-    return srq && srq->kind == MLX5_SRQ_XRC ? srq->cq : qp->recv_cq;
+    return srq && srq->cq ? srq->cq : qp->recv_cq;
+}
+
+static void fill_app(uint8_t *cqe, uint8_t app_op, uint16_t app_info)
+{
+    MLX5_SET(cqe_tm, cqe, app, MLX5_CQE_APP_TAG_MATCHING);
+    MLX5_SET(cqe_tm, cqe, app_op, app_op);
+    MLX5_SET(cqe_tm, cqe, app_info, app_info);
+}
+
+void mlx5_cqe_post_tm(Mlx5Qp *qp, const Mlx5CqeTm *c)
+{
+    uint8_t cqe[64] = { 0 };
+
+    if (c->tmh) {
+        memcpy(cqe, c->tmh, MLX5_ST_SZ_BYTES(tmh));
+    } else {
+        MLX5_SET(cqe_tm, cqe, success, c->success);
+        MLX5_SET(cqe_tm, cqe, hw_phase_cnt, c->hw_phase_cnt);
+    }
+    fill_app(cqe, c->app_op, c->index);
+    MLX5_SET(cqe64, cqe, srqn_user_index, srqn_user_index(qp, qp->srq));
+    MLX5_SET(cqe64, cqe, immediate, c->imm);
+    MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
+    MLX5_SET(cqe64, cqe, qpn, qp->o.id);
+    MLX5_SET(cqe64, cqe, wqe_counter, c->wqe_counter);
+    MLX5_SET(cqe64, cqe, opcode, c->opcode);
+    mlx5_cq_post(qp->srq->cq, cqe, c->se);
 }
 
 void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
@@ -99,6 +127,9 @@ void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
         MLX5_SET(cqe64, cqe, src_qp, c->src_qpn);
         MLX5_SET(cqe64, cqe, grh, c->grh);
         MLX5_SET(cqe64, cqe, roce_l3_type, c->l3_type);
+        if (c->app_op) {
+            fill_app(cqe, c->app_op, 0);
+        }
     }
     post(cq, cqe, bad ? NULL : c->data, c->byte_cnt, c->se || bad);
 }

@@ -35,9 +35,27 @@ typedef struct Mlx5CqeRecv {
     uint8_t l3_type;         /* 0 GRH, 1 IPv6, 2 IPv4 */
     uint8_t sl;
     uint8_t vendor;          /* Mlx5Vendor: an error; 0 = none */
+    uint8_t app_op;          /* tag matching: what it was; 0 = none */
 } Mlx5CqeRecv;
+
+/** What a completion of tag matching says (rdma/tm.h). */
+typedef struct Mlx5CqeTm {
+    Mlx5CqeOpcode opcode;
+    uint8_t app_op;
+    uint16_t index;          /* of the tag */
+    uint32_t byte_cnt;
+    uint32_t imm;
+    bool se;
+    const uint8_t *tmh;      /* the message's header, or NULL */
+    /* of an operation on the list */
+    bool success;
+    uint16_t hw_phase_cnt;
+    uint16_t wqe_counter;
+} Mlx5CqeTm;
 
 void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c);
 void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c);
+/** To the CQ of @qp's XRQ. */
+void mlx5_cqe_post_tm(Mlx5Qp *qp, const Mlx5CqeTm *c);
 
 #endif

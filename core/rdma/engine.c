@@ -184,6 +184,7 @@ static void reset(Mlx5QpEngine *e)
 {
     g_ptr_array_remove(mlx5_engine_rdma(e->qp)->gsi, e->qp);
     mlx5_odp_cancel(e, true);
+    mlx5_tm_abort(e, true);
     mlx5_flush_stop(e);
     mlx5_req_reset(e);
     mlx5_resp_reset(e);
@@ -199,6 +200,7 @@ static void destroyed(Mlx5Qp *qp)
     }
     g_ptr_array_remove(mlx5_engine_rdma(qp)->gsi, qp);
     mlx5_odp_cancel(e, true);
+    mlx5_tm_abort(e, false);
     mlx5_flush_stop(e);
     mlx5_req_free(e);
     mlx5_resp_free(e);
@@ -239,6 +241,7 @@ static void failed(Mlx5QpEngine *e)
         mlx5_work_cancel(e->qp->o.func, &r->work);
         r->head = r->tail;
         r->pending = 0;
+        mlx5_tm_abort(e, true);
     }
     mlx5_flush_start(e);
 }

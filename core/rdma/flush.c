@@ -33,7 +33,10 @@ static bool flush_window(Mlx5QpEngine *e)
     req = mlx5_req_at(r, r->head++);
     r->cur = r->tail;
     r->cur_off = 0;
-    post_send(e, req->wqe.opcode, req->wqe.index);
+    /* A rendezvous ended when the queue pair stopped (mlx5_tm_abort()). */
+    if (req->kind == MLX5_REQ_WQE) {
+        post_send(e, req->wqe.opcode, req->wqe.index);
+    }
     return true;
 }
 

@@ -86,6 +86,29 @@ bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,
     return copy_ranges(pkt->src, &from, func, &to, len);
 }
 
+bool mlx5_pkt_peek(const Mlx5Pkt *pkt, void *buf, uint64_t len)
+{
+    Cursor from;
+    uint8_t *to = buf;
+
+    if (pkt->bytes) {
+        memcpy(to, pkt->bytes + pkt->skip, len);
+        return true;
+    }
+    from = cursor_at(pkt->ranges, pkt->num_ranges, pkt->skip);
+    while (len && from.left) {
+        uint64_t n = MIN(len, from.range->len - from.off);
+
+        if (!mlx5_dma_read(pkt->src, from.range->addr + from.off, to, n)) {
+            return false;
+        }
+        to += n;
+        len -= n;
+        cursor_advance(&from, n);
+    }
+    return len == 0;
+}
+
 static const char *const op_name[MLX5_PKT_OP_COUNT] = {
     [MLX5_PKT_SEND] = "SEND",
     [MLX5_PKT_WRITE] = "WRITE",

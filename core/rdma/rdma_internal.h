@@ -8,6 +8,9 @@
  *   requester  req*.c   send queue --> requests;  responses --> completions
  *   responder  resp*.c  requests --> memory, receive completions, responses
  *
+ * They touch in one place: a rendezvous of tag matching that the responder
+ * received is read by the requester (tm_rndv.c).
+ *
  * Sending a packet may run the peer's responder, and through its answer our
  * own response handler, before the call returns. A response handler therefore
  * never sends: it changes state and schedules the requester's work. That bounds
@@ -21,6 +24,7 @@
 #include "rdma/cqe.h"
 #include "rdma/rdma.h"
 #include "rdma/recv.h"
+#include "rdma/tm.h"
 #include "rdma/wqe.h"
 
 /** Work requests between fetch and completion; a power of two. */
@@ -39,6 +43,8 @@ typedef struct Mlx5SendReq {
     uint8_t cqe_bytes;       /* of its answer, in the completion */
     uint8_t cqe_data[MLX5_CQE_DATA_MAX];
     uint8_t vendor;          /* Mlx5Vendor: why it failed; 0 = it did not */
+    Mlx5ReqKind kind;        /* the guest's, or of a rendezvous ... */
+    uint32_t tag;            /* ... for this tag */
 } Mlx5SendReq;
 
 /**
@@ -69,6 +75,8 @@ typedef struct Mlx5Requester {
     bool nop_silent;         /* the last one completed was a NOP without CQE */
     uint16_t nop_index;      /* of that */
     bool drained;            /* SQD: the event was raised */
+    uint32_t rndv_count;     /* rendezvous that wait, in their tags ... */
+    uint32_t rndv_first, rndv_last; /* ... from here to there */
 } Mlx5Requester;
 
 /** An answer owed, in order of the requests. */
@@ -96,6 +104,7 @@ typedef struct Mlx5Responder {
     uint64_t off;            /* bytes received of it */
     uint64_t va, total;      /* WRITE: from the RETH */
     uint32_t rkey;
+    Mlx5TmMsg tm;            /* SEND to a tag-matching XRQ */
     bool have_recv;          /* recv was consumed and not completed */
     Mlx5RecvWqe *recv;       /* made at the first receive */
     uint8_t cqe_bytes;       /* of its payload, in the completion */
@@ -355,6 +364,12 @@ static inline Mlx5MkeyUser mlx5_resp_user(const Mlx5QpEngine *e)
 void mlx5_resp_put_off(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** Pages for the request expected next came, or are an @error. */
 void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error);
+/** The packet was taken: count it, and answer if asked to. */
+void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** Invalidate @rkey for the peer. Return: false if the key refuses. */
+bool mlx5_resp_invalidate(Mlx5QpEngine *e, uint32_t rkey);
+/** What the completion of the message that ends with @pkt is called. */
+Mlx5CqeOpcode mlx5_resp_cqe_opcode(const Mlx5Pkt *pkt);
 
 /** A read that was answered before, or is being answered. */
 void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt);

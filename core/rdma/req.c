@@ -87,6 +87,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     (*slot)->done = false;
     (*slot)->cqe_bytes = 0;
     (*slot)->vendor = 0;
+    (*slot)->kind = MLX5_REQ_WQE;
     return *slot;
 }
 
@@ -152,6 +153,25 @@ static void number(Mlx5QpEngine *e, Mlx5SendReq *req)
     e->req.next_psn = mlx5_psn_add(e->req.next_psn, req->npsn);
 }
 
+/* The read and the FIN of a rendezvous. Return: false if there is no room. */
+static bool fetch_rndv(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (r->tail - r->head > MLX5_REQ_WINDOW - 2) {
+        return false;
+    }
+    for (Mlx5ReqKind kind = MLX5_REQ_RNDV_READ; kind <= MLX5_REQ_RNDV_FIN;
+         kind++) {
+        Mlx5SendReq *req = mlx5_req_slot(r);
+
+        mlx5_tm_rndv_fill(e, req, kind);
+        r->tail++;
+        number(e, req);
+    }
+    return true;
+}
+
 /* Return: false if there is nothing to fetch, or no room or leave to. */
 static bool fetch(Mlx5QpEngine *e)
 {
@@ -162,7 +182,13 @@ static bool fetch(Mlx5QpEngine *e)
     Mlx5SendReq *req;
     uint8_t vendor;
 
-    if (qp->state != MLX5_QP_STATE_RTS || r->stalled || !avail) {
+    if (qp->state != MLX5_QP_STATE_RTS || r->stalled) {
+        return false;
+    }
+    if (G_UNLIKELY(mlx5_tm_rndv_waiting(e))) {
+        return fetch_rndv(e);
+    }
+    if (!avail) {
         return false;
     }
     req = mlx5_req_slot(r);

@@ -67,7 +67,11 @@ void mlx5_req_complete(Mlx5QpEngine *e)
             r->cur_off = 0;
         }
         r->head++;
-        post(e, req);
+        if (req->kind == MLX5_REQ_WQE) {
+            post(e, req);
+        } else {
+            mlx5_tm_rndv_done(e, req);
+        }
         if (req->vendor) {
             go_to_error(e->qp);
             return;

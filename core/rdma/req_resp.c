@@ -245,7 +245,8 @@ static bool into_cqe(Mlx5QpEngine *e, const Mlx5MkeyUser *user,
 static Mlx5Payload keep(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
                         const Mlx5Pkt *pkt)
 {
-    Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5MkeyUser user = req->kind == MLX5_REQ_WQE ? mlx5_engine_user(e->qp)
+                                                  : mlx5_tm_user(e->qp);
 
     if (e->qp->cs_req_bytes && into_cqe(e, &user, req, pkt)) {
         req->cqe_bytes = pkt->len;
@@ -305,7 +306,8 @@ static bool store(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
     Mlx5Payload result = keep(e, req, off, pkt);
 
     if (result == MLX5_PAYLOAD_FAULT) {
-        if (scatter_waits(e, req, off, pkt->mtu_bytes)) {
+        if (req->kind == MLX5_REQ_WQE &&
+            scatter_waits(e, req, off, pkt->mtu_bytes)) {
             return false;
         }
         result = MLX5_PAYLOAD_KEY;
@@ -395,7 +397,8 @@ void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         break;
     }
     mlx5_req_complete(e);
-    if (r->cur != r->tail || r->posted != r->fetched) {
+    if (r->cur != r->tail || r->posted != r->fetched ||
+        mlx5_tm_rndv_waiting(e)) {
         mlx5_engine_schedule(e->qp, &r->work);
     }
 }

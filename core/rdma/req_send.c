@@ -207,7 +207,7 @@ static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
         return false;
     }
     fill(e, req, off, &pkt);
-    if (off == 0 &&
+    if (off == 0 && req->kind == MLX5_REQ_WQE &&
         !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_WRITE)) {
         mlx5_req_fail(e, req, MLX5_VENDOR_SCATTER_KEY);
         return true;
@@ -226,16 +226,24 @@ static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
     return true;
 }
 
-/* NOP and UMR: done as soon as their turn comes. */
+/* Return: 0 or why it failed (Mlx5Vendor). */
+static uint8_t execute_local(Mlx5QpEngine *e, const Mlx5SendWqe *w)
+{
+    if (w->op->flags & MLX5_WQEF_UMR) {
+        Mlx5UmrResult result = mlx5_umr_execute(e->qp, w);
+
+        return result == MLX5_UMR_OK ? 0 : mlx5_umr_vendor(result);
+    }
+    return w->op->flags & MLX5_WQEF_TM ? mlx5_tm_execute(e->qp, w) : 0;
+}
+
+/* NOP, UMR, tag operations: done as soon as their turn comes. */
 static bool run_local(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
-    Mlx5UmrResult result = MLX5_UMR_OK;
+    uint8_t vendor = execute_local(e, &req->wqe);
 
-    if (req->wqe.op->flags & MLX5_WQEF_UMR) {
-        result = mlx5_umr_execute(e->qp, &req->wqe);
-    }
-    if (result != MLX5_UMR_OK) {
-        mlx5_req_fail(e, req, mlx5_umr_vendor(result));
+    if (vendor) {
+        mlx5_req_fail(e, req, vendor);
         return true;
     }
     advance(&e->req);

@@ -220,8 +220,7 @@ static void begin(Mlx5Responder *r, const Mlx5Pkt *pkt)
     r->off = 0;
 }
 
-/* The packet was taken: count it, and answer if asked to. */
-static void accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
     Mlx5RespItem item = { .op = MLX5_PKT_ACK, .npsn = 1,
@@ -240,19 +239,26 @@ static void accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     }
 }
 
+Mlx5CqeOpcode mlx5_resp_cqe_opcode(const Mlx5Pkt *pkt)
+{
+    if (pkt->op == MLX5_PKT_WRITE) {
+        return MLX5_CQE_RESP_WR_IMM;
+    }
+    if (pkt->has_inv) {
+        return MLX5_CQE_RESP_SEND_INV;
+    }
+    return pkt->has_imm ? MLX5_CQE_RESP_SEND_IMM : MLX5_CQE_RESP_SEND;
+}
+
 static void complete_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t bytes)
 {
-    Mlx5CqeRecv c = { .byte_cnt = bytes, .imm = pkt->imm, .se = pkt->se };
+    Mlx5CqeRecv c = { .opcode = mlx5_resp_cqe_opcode(pkt), .byte_cnt = bytes,
+                      .se = pkt->se };
 
-    if (pkt->op == MLX5_PKT_WRITE) {
-        c.opcode = MLX5_CQE_RESP_WR_IMM;
-    } else if (pkt->has_inv) {
-        c.opcode = MLX5_CQE_RESP_SEND_INV;
-    } else if (pkt->has_imm) {
-        c.opcode = MLX5_CQE_RESP_SEND_IMM;
-    } else {
-        c.opcode = MLX5_CQE_RESP_SEND;
-        c.imm = 0;
+    c.imm = c.opcode == MLX5_CQE_RESP_SEND ? 0 : pkt->imm;
+    if (pkt->op == MLX5_PKT_SEND) {
+        c.app_op = e->resp.tm.app_op;
+        e->resp.tm.delivering = false;
     }
     mlx5_resp_complete(e, &c);
 }
@@ -275,11 +281,32 @@ static bool set_domain(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     return srq;
 }
 
-static bool invalidate(Mlx5QpEngine *e, uint32_t rkey)
+bool mlx5_resp_invalidate(Mlx5QpEngine *e, uint32_t rkey)
 {
     Mlx5MkeyUser user = mlx5_resp_user(e);
 
     return mlx5_mkey_invalidate(e->qp->o.func, &user, rkey) == MLX5_MKEY_OK;
+}
+
+/* A message begins. Return: false if its packet was answered. */
+static bool send_begin(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    bool tagged = mlx5_tm_list(e->qp);
+
+    if (tagged && !mlx5_tm_begin(e, pkt)) {
+        invalid(e, pkt);
+        return false;
+    }
+    if (!e->resp.tm.matched) {
+        if (!need_recv(e, pkt)) {
+            return false;
+        }
+        if (tagged) {
+            mlx5_tm_delivering(e);
+        }
+    }
+    begin(&e->resp, pkt);
+    return true;
 }
 
 static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
@@ -291,11 +318,12 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         invalid(e, pkt);
         return;
     }
-    if (pkt->first) {
-        if (!need_recv(e, pkt)) {
-            return;
-        }
-        begin(r, pkt);
+    if (pkt->first && !send_begin(e, pkt)) {
+        return;
+    }
+    if (r->tm.matched) {
+        mlx5_tm_receive(e, pkt);
+        return;
     }
     if (r->off + pkt->len > r->recv->length) {
         fail_recv(e, pkt, MLX5_VENDOR_RECV_TOO_SHORT, MLX5_NAK_INVALID_REQ);
@@ -309,14 +337,14 @@ static void do_send(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         fail_recv(e, pkt, mlx5_resp_scatter_vendor(result), MLX5_NAK_REMOTE_OP);
         return;
     }
-    if (pkt->last && pkt->has_inv && !invalidate(e, pkt->imm)) {
+    if (pkt->last && pkt->has_inv && !mlx5_resp_invalidate(e, pkt->imm)) {
         fail_recv(e, pkt, MLX5_VENDOR_INVALIDATE, MLX5_NAK_REMOTE_ACCESS);
         return;
     }
     if (pkt->last) {
         complete_recv(e, pkt, r->off + pkt->len);
     }
-    accept(e, pkt);
+    mlx5_resp_accept(e, pkt);
 }
 
 static bool remote_key_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t len,
@@ -393,7 +421,7 @@ static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (pkt->last && pkt->has_imm) {
         complete_recv(e, pkt, r->total);
     }
-    accept(e, pkt);
+    mlx5_resp_accept(e, pkt);
 }
 
 static Mlx5RespItem read_item(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)

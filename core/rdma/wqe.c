@@ -3,10 +3,11 @@
  * Send WQEs: the table of opcodes and the parser; see wqe.h.
  *
  * Left out, and refused as unknown: LSO (Ethernet queues parse their own),
- * signature operations, cross-channel, tag matching.
+ * signature operations, cross-channel.
  */
 #include "rdma/wqe.h"
 #include "bus/trace.h"
+#include "obj/mkey.h"
 
 #define T(st) (1u << MLX5_QP_ST_##st)
 /* Transports of one peer, and those that carry an address in each WQE. */
@@ -42,6 +43,8 @@ static const Mlx5WqeOp ops[256] = {
         MLX5_WQEF_RADDR | MLX5_WQEF_MASKED | SCATTER },
     [MLX5_OPCODE_UMR] = { "UMR", CONNECTED | T(REG_UMR),
                           MLX5_WQEF_UMR | MLX5_WQEF_LOCAL },
+    [MLX5_OPCODE_TAG_MATCHING] = { "TAG_MATCHING", T(RC),
+                                   MLX5_WQEF_TM | MLX5_WQEF_LOCAL },
 };
 
 const Mlx5WqeOp *mlx5_wqe_op(uint8_t opcode)
@@ -238,6 +241,27 @@ static Mlx5WqeError parse_pointer(Cursor *c)
     return MLX5_WQE_OK;
 }
 
+/*
+ * Tag matching: the operation, and for an append a data segment; none of no
+ * bytes under the key that stands for none (libmlx5: set_data_ptr_seg_end).
+ */
+static Mlx5WqeError parse_tm(Cursor *c)
+{
+    const uint8_t *data = c->wqe->raw + c->at + MLX5_ST_SZ_BYTES(wqe_tm);
+
+    c->wqe->tm_at = c->at;
+    if (!take(c, MLX5_ST_SZ_BYTES(wqe_tm))) {
+        return MLX5_WQE_ERR_TRUNCATED;
+    }
+    if (c->end - c->at < MLX5_ST_SZ_BYTES(wqe_data) ||
+        (MLX5_GET(wqe_data, data, byte_count) == 0 &&
+         MLX5_GET(wqe_data, data, lkey) == MLX5_INVALID_LKEY)) {
+        return MLX5_WQE_OK;
+    }
+    return MLX5_GET(wqe_inline, data, inline) ? MLX5_WQE_ERR_INLINE_OP
+                                              : parse_pointer(c);
+}
+
 static Mlx5WqeError parse_data(Cursor *c)
 {
     Mlx5WqeError error = MLX5_WQE_OK;
@@ -265,6 +289,9 @@ static Mlx5WqeError parse_body(Mlx5SendWqe *wqe, Mlx5QpSt st)
     }
     if (wqe->op->flags & MLX5_WQEF_UMR) {
         return parse_umr(&c);
+    }
+    if (wqe->op->flags & MLX5_WQEF_TM) {
+        return parse_tm(&c);
     }
     error = parse_data(&c);
     if (error == MLX5_WQE_OK && wqe->length != 8 &&

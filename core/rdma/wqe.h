@@ -8,6 +8,7 @@
  *
  *   ctrl | [xrc or av] [raddr] [atomic] | data and inline segments
  *   ctrl | umr ctrl, mkey context       | translations, inline or by pointer
+ *   ctrl | tag operation                | the buffer of the tag
  *
  * It is copied from the ring once and parsed from the copy.
  */
@@ -31,6 +32,7 @@ typedef enum Mlx5Opcode {
     MLX5_OPCODE_ATOMIC_MASKED_CS = 0x14,
     MLX5_OPCODE_ATOMIC_MASKED_FA = 0x15,
     MLX5_OPCODE_UMR = 0x25,
+    MLX5_OPCODE_TAG_MATCHING = 0x28,
 } Mlx5Opcode;
 
 /** What an operation consists of; bits of Mlx5WqeOp.flags. */
@@ -45,6 +47,7 @@ enum {
     MLX5_WQEF_IMM = 1 << 7,      /* general_id is immediate data */
     MLX5_WQEF_INVAL = 1 << 8,    /* general_id is a key to invalidate */
     MLX5_WQEF_LOCAL = 1 << 9,    /* never leaves the card: no AV, no XRC */
+    MLX5_WQEF_TM = 1 << 10,      /* an operation on a list of tags */
 };
 
 /** One row per opcode (wqe.c). */
@@ -123,6 +126,7 @@ typedef struct Mlx5SendWqe {
     uint16_t umr_ctrl_at;        /* bytes in raw[]; 0 = none */
     uint16_t umr_mkey_at;
     uint16_t umr_xlt_at;         /* what follows the mkey context */
+    uint16_t tm_at;              /* wqe_tm; its data segment, if any, data[0] */
     uint64_t length;             /* sum of data[].len */
     uint32_t num_data;
     Mlx5WqeData data[MLX5_WQE_MAX_DS];

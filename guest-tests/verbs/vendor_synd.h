@@ -53,6 +53,10 @@ enum vendor_synd {
     VENDOR_UMR_SOURCE = 0xab,
     VENDOR_UMR_CONTEXT = 0xac,
     VENDOR_UMR_BIND = 0xad,
+    VENDOR_TM_QUEUE = 0xc0,
+    VENDOR_TM_OPCODE = 0xc1,
+    VENDOR_TM_INDEX = 0xc2,
+    VENDOR_TM_IN_USE = 0xc3,
     VENDOR_FLUSHED = 0xf9,
 };
 

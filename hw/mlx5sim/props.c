@@ -44,6 +44,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
          "offer XRC; mlx5_ib of Linux 6.1 and later refuses a card without"),
     FLAG("atomic", atomic, "offer atomic operations"),
     FLAG("odp", odp, "offer on-demand paging"),
+    FLAG("tag-matching", tag_matching,
+         "offer tag-matching shared receive queues"),
     FLAG("roce", roce, "offer RoCE; off leaves an Ethernet card"),
     FLAG("mcast", mcast, "offer multicast groups of queue pairs"),
     FLAG("local-lb", local_lb, "offer to switch local loopback off"),

@@ -51,6 +51,8 @@ static bool allowed(uint8_t opcode, Mlx5QpSt st)
     case MLX5_OPCODE_UMR:
         return st == MLX5_QP_ST_RC || st == MLX5_QP_ST_UC ||
                st == MLX5_QP_ST_XRC || st == MLX5_QP_ST_REG_UMR;
+    case MLX5_OPCODE_TAG_MATCHING:
+        return st == MLX5_QP_ST_RC;
     default:
         return rc;
     }
@@ -83,6 +85,9 @@ static void build(TestWqe *w, uint8_t opcode, Mlx5QpSt st)
     }
     if (op->flags & MLX5_WQEF_UMR) {
         t_wqe_room(w, 48 + 64);
+    }
+    if (op->flags & MLX5_WQEF_TM) {
+        t_wqe_room(w, 32);
     }
     if (op->flags & MLX5_WQEF_DATA) {
         t_wqe_data(w, 0x7000, 8, 0x2a00);
@@ -149,7 +154,7 @@ START_TEST(every_opcode_and_type)
             }
         }
     }
-    ck_assert_uint_eq(known, 12);
+    ck_assert_uint_eq(known, 13);
 }
 END_TEST
 
