@@ -138,6 +138,7 @@ typedef struct Mlx5FuncProps {
     bool dc;
     bool odp;                /* on-demand paging */
     bool flow_counters, flow_rewrite, scatter_fcs; /* the same: Ethernet */
+    bool signature;          /* block signatures */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
 } Mlx5FuncProps;

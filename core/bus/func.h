@@ -73,6 +73,7 @@ struct Mlx5Func {
         uint32_t key;        /* the innermost one */
         uint64_t va, len;    /* under it */
     } page_miss;             /* what the last walk missed (obj/mkey.h) */
+    uint32_t sig_keys;       /* keys with a signature in use */
     bool bus_master;
     bool dma_fault;          /* a steering access failed since last asked */
     Mlx5Deferred deferred;

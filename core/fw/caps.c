@@ -134,6 +134,13 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mkey, p->log_max_mkey);
     GEN_SET(caps, uar_sz, p->log_bar_size - 20);
     GEN_SET(caps, imaicl, p->mw);
+    GEN_SET(caps, sho, p->signature);
+    GEN_SET(caps, sigerr_cqe, p->signature);
+    GEN_SET(caps, drain_sigerr, p->signature);
+    GEN_SET(caps, sigerr_domain_and_sig_type, p->signature);
+    GEN_SET(caps, sig_crc32c, p->signature);
+    GEN_SET(caps, sig_crc64_xp10, p->signature);
+    GEN_SET(caps, sig_block_4048, p->signature);
     GEN_SET(caps, xrc, p->xrc);
     GEN_SET(caps, atomic, p->atomic);
     GEN_SET(caps, pg, p->odp);

@@ -55,6 +55,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .log_max_mkey = 20,
         .log_max_cq_sz = 22,
         .mw = true,
+        .signature = true,
         .xrc = true,
         .tag_matching = true,
         .atomic = true,

@@ -17,6 +17,7 @@ typedef enum Mlx5CqeOpcode {
     MLX5_CQE_RESP_SEND_INV = 4,
     MLX5_CQE_RESIZE_CQ = 5,
     MLX5_CQE_NO_PACKET = 6,
+    MLX5_CQE_SIG_ERR = 12,
     MLX5_CQE_REQ_ERR = 13,
     MLX5_CQE_RESP_ERR = 14,
     MLX5_CQE_INVALID = 15,

@@ -4,10 +4,11 @@
  * mkey_walk.c; UMR edits contexts through the functions here (rdma/umr.c).
  *
  * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
- * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory objects, signature (BSF), device memory and keys of
- * other functions (access modes from 4 on).
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory
+ * objects, device memory and keys of other functions (access modes from 4 on).
  */
 #include "obj/mkey.h"
+#include "obj/sig.h"
 #include "fw/fw.h"
 #include "bus/trace.h"
 
@@ -78,8 +79,8 @@ uint32_t mlx5_mkey_context_check(const uint8_t *mkc)
     if (mode > MLX5_MKC_ACCESS_MODE_KSM) {
         return MLX5_SYND_MKEY_MODE;
     }
-    if (MLX5_GET(mkc, mkc, bsf_en)) {
-        return MLX5_SYND_MKEY_BSF;
+    if (MLX5_GET(mkc, mkc, bsf_en) && MLX5_GET(mkc, mkc, length64)) {
+        return MLX5_SYND_MKEY_BSF_LENGTH;
     }
     if (MLX5_GET(mkc, mkc, free)) {
         return 0; /* what UMR will set is checked when it enables the key */
@@ -116,11 +117,54 @@ static void set_pd(Mlx5Mkey *mkey, uint32_t pdn)
     mkey->pdn = pdn;
 }
 
+/* Accesses look for signatures only while some key has one. */
+static void set_sig_on(Mlx5Mkey *mkey, bool on)
+{
+    mkey->o.func->sig_keys += on - mkey->sig_on;
+    mkey->sig_on = on;
+    if (on) { /* eight bytes have no signature that could stay right */
+        mkey->access &= ~(uint32_t)MLX5_ACCESS_REMOTE_ATOMIC;
+    }
+    mkey->span = on ? mlx5_sig_wire_len(mkey->sig, mkey->len) : mkey->len;
+}
+
+/*
+ * Software counts the errors that it has seen; a count other than the last
+ * one asks for the next (driver: mr.c sigerr_count; libmlx5 err_count).
+ */
+static void arm_sig(Mlx5Mkey *mkey, bool was, bool is)
+{
+    if (mkey->sig && was != is) {
+        mkey->sig->armed = true;
+    }
+}
+
+void mlx5_mkey_set_sig(Mlx5Mkey *mkey, const Mlx5Sig *sig)
+{
+    bool armed = mkey->sig ? mkey->sig->armed
+                           : MLX5_GET(mkc, mkey->mkc, expected_sigerr_count);
+
+    if (!mkey->sig) {
+        mkey->sig = g_new(Mlx5Sig, 1);
+    }
+    *mkey->sig = *sig;
+    mkey->sig->armed = armed;
+}
+
+static void set_free(Mlx5Mkey *mkey)
+{
+    mkey->free = true;
+    set_sig_on(mkey, false);
+    mlx5_mkey_bind(mkey, NULL);
+}
+
 void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
 {
+    arm_sig(mkey, MLX5_GET(mkc, mkey->mkc, expected_sigerr_count),
+            MLX5_GET(mkc, mkc, expected_sigerr_count));
     memmove(mkey->mkc, mkc, sizeof(mkey->mkc));
     mkey->variant = MLX5_GET(mkc, mkc, mkey_7_0);
-    mkey->free = MLX5_GET(mkc, mkc, free);
+    mkey->free = false;
     mkey->length64 = MLX5_GET(mkc, mkc, length64);
     mkey->log_page_bytes = MLX5_GET(mkc, mkc, log_page_size);
     mkey->mode = mkc_mode(mkc);
@@ -130,8 +174,9 @@ void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
     mkey->len = MLX5_GET(mkc, mkc, len);
     mkey->xlt.max_units = mkc_max_units(mkc);
     set_pd(mkey, MLX5_GET(mkc, mkc, pd));
-    if (mkey->free) {
-        mlx5_mkey_bind(mkey, NULL);
+    set_sig_on(mkey, mkey->sig && MLX5_GET(mkc, mkc, bsf_en));
+    if (MLX5_GET(mkc, mkc, free)) {
+        set_free(mkey);
     }
 }
 
@@ -147,6 +192,8 @@ void mlx5_mkey_release(void *obj)
     Mlx5Mkey *mkey = obj;
 
     mlx5_mkey_bind(mkey, NULL);
+    set_sig_on(mkey, false);
+    g_clear_pointer(&mkey->sig, g_free);
     mlx5_obj_unref(mkey->pd);
     mkey->pd = NULL;
     mlx5_mkey_unload(mkey);
@@ -180,8 +227,7 @@ Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
         return MLX5_MKEY_ACCESS;
     }
     MLX5_SET(mkc, mkey->mkc, free, 1);
-    mkey->free = true;
-    mlx5_mkey_bind(mkey, NULL);
+    set_free(mkey);
     mlx5_trace(func, MLX5_TRACE_STATE, "mkey 0x%x remotely invalidated", key);
     return MLX5_MKEY_OK;
 }
@@ -198,9 +244,24 @@ const char *mlx5_mkey_result_name(Mlx5MkeyResult result)
         [MLX5_MKEY_BOUNDS] = "bounds",
         [MLX5_MKEY_TRANSLATION] = "translation",
         [MLX5_MKEY_FAULT] = "page not present",
+        [MLX5_MKEY_SIGNATURE] = "signature",
+        [MLX5_MKEY_PSV] = "no PSV",
+        [MLX5_MKEY_MEMORY] = "memory",
     };
 
     return result < G_N_ELEMENTS(names) ? names[result] : "?";
+}
+
+/* A byte stream format comes by UMR alone, before the key can be used. */
+static uint32_t bsf_check(const Mlx5Func *func, const uint8_t *mkc)
+{
+    if (!MLX5_GET(mkc, mkc, bsf_en)) {
+        return 0;
+    }
+    if (!func->props.signature) {
+        return MLX5_SYND_MKEY_BSF;
+    }
+    return MLX5_GET(mkc, mkc, free) ? 0 : MLX5_SYND_MKEY_BSF_MISSING;
 }
 
 /* Checks of CREATE_MKEY that are not about the context. 0 = passed. */
@@ -245,6 +306,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
     uint32_t bad = create_check(func, cmd, &actual);
     Mlx5Mkey *mkey;
 
+    bad = bad ? bad : bsf_check(func, mkc);
     if (bad) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, bad);
         return;

@@ -37,6 +37,9 @@ typedef enum Mlx5MkeyResult {
     MLX5_MKEY_BOUNDS,        /* outside [start_addr, start_addr + len) */
     MLX5_MKEY_TRANSLATION,   /* no translation entry, or nested too deep */
     MLX5_MKEY_FAULT,         /* the page is not present; it may come */
+    MLX5_MKEY_SIGNATURE,     /* has a signature, and this access cannot */
+    MLX5_MKEY_PSV,           /* what its signature starts from is gone */
+    MLX5_MKEY_MEMORY,        /* memory is not there */
 } Mlx5MkeyResult;
 
 /** Nested keys are followed this deep: the key asked for and four below. */
@@ -89,6 +92,9 @@ typedef struct Mlx5Mkey {
     uint32_t pdn, qpn;       /* qpn MLX5_MKEY_ANY_QPN = any */
     Mlx5Obj *pd;             /* referenced */
     uint64_t start, len;
+    uint64_t span;           /* @len as an access counts: obj/sig.h */
+    struct Mlx5Sig *sig;     /* byte stream format, once UMR loaded one */
+    bool sig_on;             /* enabled and in use */
     Mlx5Xlt xlt;
     struct Mlx5Mkey *bound;  /* a memory window's region, referenced */
     uint32_t klm_at;         /* where the last walk of a KLM list stood: */
@@ -130,6 +136,14 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
 Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint32_t key, uint64_t va, uint64_t len,
                                  uint32_t access, GArray *ranges);
+/**
+ * The same inside @mkey, which was checked: where bytes of its memory are,
+ * whatever its signature makes of them (obj/sig_xfer.c).
+ */
+Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
+                                        const Mlx5MkeyUser *user, uint64_t va,
+                                        uint64_t len, uint32_t access,
+                                        GArray *ranges);
 /** Return: the check's name, for traces ("bounds"). */
 const char *mlx5_mkey_result_name(Mlx5MkeyResult result);
 
@@ -142,6 +156,8 @@ Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
 
 /* For UMR (rdma/umr.c). */
 
+/** Give the key a byte stream format, in place of the one it has. */
+void mlx5_mkey_set_sig(Mlx5Mkey *mkey, const struct Mlx5Sig *sig);
 /** What is wrong with the context @mkc. Return: a syndrome, 0 if nothing. */
 uint32_t mlx5_mkey_context_check(const uint8_t *mkc);
 /** Make @mkc (checked before) the key's context. */

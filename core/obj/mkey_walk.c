@@ -164,7 +164,7 @@ static Mlx5MkeyResult check_key(const Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
         return MLX5_MKEY_ACCESS;
     }
     if (mkey->length64 ? !mlx5_range_ok(va, len)
-                       : !mlx5_range_inside(va, len, mkey->start, mkey->len)) {
+                       : !mlx5_range_inside(va, len, mkey->start, mkey->span)) {
         return MLX5_MKEY_BOUNDS;
     }
     return MLX5_MKEY_OK;
@@ -317,6 +317,9 @@ static Mlx5MkeyResult walk_nested(Walk *w, uint32_t key, uint64_t va,
     result = check_key(mkey, w->user, va, len, nested_access(w->access));
     if (result != MLX5_MKEY_OK) {
         return result;
+    }
+    if (mkey->sig_on) {
+        return MLX5_MKEY_SIGNATURE;
     }
     return walkers[mkey->mode](w, mkey, va, len, depth + 1);
 }
@@ -475,6 +478,9 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
     if (result != MLX5_MKEY_OK || !len) {
         return result;
     }
+    if (mkey->sig_on) {
+        return MLX5_MKEY_SIGNATURE;
+    }
     return walkers[mkey->mode](w, mkey, va, len, 0);
 }
 
@@ -496,6 +502,30 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
         g_array_set_size(ranges, ranges->len - 1);
     }
     result = walk_top(&w, key, va, len);
+    if (w.run.len) {
+        g_array_append_val(ranges, w.run);
+    }
+    return result;
+}
+
+Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
+                                        const Mlx5MkeyUser *user, uint64_t va,
+                                        uint64_t len, uint32_t access,
+                                        GArray *ranges)
+{
+    Walk w = {
+        .func = mkey->o.func,
+        .user = user,
+        .ranges = ranges,
+        .access = access,
+        .steps = MAX_STEPS,
+    };
+    Mlx5MkeyResult result;
+
+    if (!mlx5_range_inside(va, len, mkey->start, mkey->len)) {
+        return MLX5_MKEY_BOUNDS;
+    }
+    result = len ? walkers[mkey->mode](&w, mkey, va, len, 0) : MLX5_MKEY_OK;
     if (w.run.len) {
         g_array_append_val(ranges, w.run);
     }

@@ -50,6 +50,7 @@ typedef enum Group {
     GRP_LAG = 1 << 21,
     GRP_RATE = 1 << 22,
     GRP_SETUP = 1 << 23,           /* reserved lkey, source QPN of DETH */
+    GRP_DRAIN = 1 << 24,           /* stop after a signature error */
 } Group;
 
 #define GRP_ACCESS (GRP_RRE | GRP_RWE | GRP_RAE)
@@ -111,6 +112,7 @@ static const GroupField group_fields[] = {
     FIELD(GRP_RATE, packet_pacing_rate_limit_index),
     FIELD(GRP_SETUP, rlky),
     FIELD(GRP_SETUP, deth_sqpn),
+    FIELD(GRP_DRAIN, drain_sigerr),
 #undef FIELD
 #undef PATH
 };
@@ -131,6 +133,7 @@ static const struct {
     { 8, GRP_SRA_MAX },
     { 9, GRP_RRA_MAX },
     { 10, GRP_PM_STATE },
+    { 11, GRP_DRAIN },
     { 12, GRP_RETRY },
     { 13, GRP_RNR_RETRY },
     { 14, GRP_ACK_TIMEOUT },

@@ -76,6 +76,7 @@ LIMIT(flow_table, 1u << MLX5_LOG_MAX_FT_NUM)
 LIMIT(flow_counter, 1u << MLX5_LOG_MAX_FLOW_BULKS)
 LIMIT(modify_header, 1u << MLX5_LOG_MAX_MODIFY_HEADER)
 LIMIT(packet_reformat, 1u << MLX5_LOG_MAX_PACKET_REFORMAT)
+LIMIT(psv, 1u << MLX5_LOG_MAX_PSV)
 
 static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_UAR] = { "uar", 8, limit_uar, NULL },
@@ -101,6 +102,7 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
                                  NULL },
     [MLX5_OBJ_PACKET_REFORMAT] = { "packet_reformat", 1,
                                    limit_packet_reformat, NULL },
+    [MLX5_OBJ_PSV] = { "psv", 1, limit_psv, mlx5_psv_release },
 };
 
 /* Dependants first: each type only names types to its right. */
@@ -108,7 +110,7 @@ static const uint8_t clear_order[] = {
     MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_FLOW_COUNTER, MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
     MLX5_OBJ_QP, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
-    MLX5_OBJ_MKEY, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD, MLX5_OBJ_TRANSPORT_DOMAIN,
+    MLX5_OBJ_MKEY, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD, MLX5_OBJ_TRANSPORT_DOMAIN,
     MLX5_OBJ_PD, MLX5_OBJ_UAR,
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(clear_order) == MLX5_OBJ_TYPE_COUNT);

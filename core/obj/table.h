@@ -34,6 +34,7 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_FLOW_COUNTER,
     MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT,
+    MLX5_OBJ_PSV,
     MLX5_OBJ_TYPE_COUNT
 } Mlx5ObjType;
 
@@ -75,6 +76,7 @@ void mlx5_sq_release(void *obj);
 void mlx5_rq_release(void *obj);
 void mlx5_flow_table_release(void *obj);
 void mlx5_flow_counter_release(void *obj);
+void mlx5_psv_release(void *obj);
 
 Mlx5ObjTables *mlx5_obj_tables_new(void);
 /** Free every object, dependants first. Used by reset and teardown. */

@@ -23,7 +23,8 @@ static bool is_plain(Mlx5Func *func, const Mlx5MkeyUser *user, uint32_t key)
     if (!mkey) {
         return user->rlkey && key == MLX5_RESD_LKEY;
     }
-    return (mkey->mode == MLX5_MKC_ACCESS_MODE_MTT ||
+    return !mkey->sig_on &&
+           (mkey->mode == MLX5_MKC_ACCESS_MODE_MTT ||
             mkey->mode == MLX5_MKC_ACCESS_MODE_PA) &&
            (mkey->length64 || mkey->start >= FIRST_POINTER);
 }

@@ -23,6 +23,7 @@ void mlx5_rdma_new(Mlx5Func *func)
     rdma->local = g_array_new(false, false, sizeof(Mlx5Range));
     rdma->remote = g_array_new(false, false, sizeof(Mlx5Range));
     mlx5_odp_new(rdma);
+    rdma->sig_failed = g_ptr_array_new();
     func->rdma = rdma;
 }
 
@@ -46,6 +47,7 @@ void mlx5_rdma_free(Mlx5Func *func)
     g_ptr_array_unref(rdma->gsi);
     g_array_unref(rdma->local);
     g_array_unref(rdma->remote);
+    g_ptr_array_unref(rdma->sig_failed);
     g_free(rdma->flat);
     g_clear_pointer(&func->rdma, g_free);
 }

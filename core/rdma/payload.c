@@ -6,6 +6,8 @@
  */
 #include "rdma/rdma_internal.h"
 
+#include "obj/sig.h"
+
 /* Where piece @d overlaps [@off, @off + @len) of the message it is at @at. */
 static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
                     uint64_t len, uint64_t *skip, uint64_t *n)
@@ -85,7 +87,12 @@ static Mlx5Payload read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
     Mlx5Rdma *rdma = mlx5_engine_rdma(qp);
     Mlx5MkeyUser user = mlx5_engine_user(qp);
     Mlx5MkeyResult result;
+    Mlx5Mkey *sig = mlx5_sig_key(qp->o.func, d->lkey);
 
+    if (sig) {
+        return mlx5_sig_read(sig, &user, d->addr + skip, n,
+                             MLX5_ACCESS_LOCAL_READ, to);
+    }
     g_array_set_size(rdma->remote, 0);
     result = mlx5_mkey_resolve(qp->o.func, &user, d->lkey, d->addr + skip, n,
                                MLX5_ACCESS_LOCAL_READ, rdma->remote);
@@ -103,7 +110,10 @@ static Mlx5Payload read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
     return MLX5_PAYLOAD_OK;
 }
 
-/* Inline bytes among others: gathered into one run of bytes first. */
+/*
+ * Inline bytes among others, or keys with a signature: gathered into one run
+ * of bytes first.
+ */
 static Mlx5Payload gather_flat(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint64_t off,
                                uint64_t len, Mlx5Pkt *pkt)
 {
@@ -147,7 +157,8 @@ Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
     pkt->len = len;
     /* Our own limit: the requester never asks for more (req_send.c). */
     g_assert(len <= MLX5_PKT_MAX_BYTES);
-    if (has_inline(wqe)) {
+    if (has_inline(wqe) ||
+        mlx5_sig_any(qp->o.func, wqe->data, wqe->num_data)) {
         return gather_flat(qp, wqe, off, len, pkt);
     }
     g_array_set_size(rdma->remote, 0);
@@ -185,12 +196,63 @@ static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
     return result;
 }
 
+/* The piece @d takes bytes [@off, @off + @len) of @pkt, from byte @skip on. */
+static Mlx5Payload scatter_piece(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 const Mlx5WqeData *d, uint64_t skip,
+                                 const Mlx5Pkt *pkt, uint64_t off,
+                                 uint64_t len)
+{
+    GArray *local = func->rdma->local;
+    Mlx5Mkey *sig = mlx5_sig_key(func, d->lkey);
+    Mlx5MkeyResult result;
+
+    if (sig) {
+        return mlx5_sig_write(sig, user, d->addr + skip,
+                              MLX5_ACCESS_LOCAL_WRITE, pkt, off, len);
+    }
+    g_array_set_size(local, 0);
+    result = mlx5_mkey_resolve(func, user, d->lkey, d->addr + skip, len,
+                               MLX5_ACCESS_LOCAL_WRITE, local);
+    if (result != MLX5_MKEY_OK) {
+        return mlx5_payload_from_key(result);
+    }
+    return mlx5_pkt_copy(pkt, off, func, (const Mlx5Range *)local->data,
+                         local->len, len)
+               ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
+}
+
+/* With signatures among the keys, piece by piece. */
+static Mlx5Payload scatter_pieces(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                  const Mlx5WqeData *data, uint32_t num,
+                                  uint64_t off, const Mlx5Pkt *pkt)
+{
+    uint64_t at = 0, done = 0, skip, n;
+    Mlx5Payload result = MLX5_PAYLOAD_OK;
+
+    func->rdma->moved += pkt->len;
+    func->rdma->part = 0; /* after a fault all of it comes again */
+    for (uint32_t i = 0; i < num && done < pkt->len; at += data[i++].len) {
+        if (!overlap(&data[i], at, off, pkt->len, &skip, &n)) {
+            continue;
+        }
+        result = scatter_piece(func, user, &data[i], skip, pkt, done, n);
+        if (result != MLX5_PAYLOAD_OK) {
+            return result;
+        }
+        done += n;
+    }
+    return done == pkt->len ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_KEY;
+}
+
 Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
                                  uint64_t off, const Mlx5Pkt *pkt)
 {
     GArray *local = func->rdma->local;
 
+    if (mlx5_sig_any(func, data, num)) {
+        return scatter_pieces(func, user, data, num, off, pkt);
+    }
     g_array_set_size(local, 0);
     return copy_to_local(func, pkt,
                          mlx5_payload_resolve(func, user, data, num, off,
@@ -204,9 +266,16 @@ Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
     Mlx5Func *func = e->qp->o.func;
     GArray *local = func->rdma->local;
     Mlx5MkeyUser user = mlx5_resp_user(e);
+    Mlx5Mkey *sig = mlx5_sig_key(func, rkey);
 
     if (pkt->len == 0) {
         return MLX5_PAYLOAD_OK;
+    }
+    if (sig) {
+        func->rdma->moved += pkt->len;
+        func->rdma->part = 0;
+        return mlx5_sig_write(sig, &user, va, MLX5_ACCESS_REMOTE_WRITE, pkt,
+                              0, pkt->len);
     }
     g_array_set_size(local, 0);
     return copy_to_local(func, pkt, mlx5_payload_from_key(

@@ -39,6 +39,7 @@ typedef struct Mlx5SendReq {
     Mlx5SendWqe wqe;
     uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
     bool response;           /* done by data, not by an ack */
+    bool begun;              /* something of it was sent */
     bool done;               /* completes when all before it have */
     uint8_t cqe_bytes;       /* of its answer, in the completion */
     uint8_t cqe_data[MLX5_CQE_DATA_MAX];
@@ -77,6 +78,7 @@ typedef struct Mlx5Requester {
     bool drained;            /* SQD: the event was raised */
     uint32_t rndv_count;     /* rendezvous that wait, in their tags ... */
     uint32_t rndv_first, rndv_last; /* ... from here to there */
+    bool draining;           /* a signature failed: on the way to SQD */
 } Mlx5Requester;
 
 /** An answer owed, in order of the requests. */
@@ -175,6 +177,7 @@ struct Mlx5Rdma {
     GArray *local;           /* Mlx5Range scratch: our side of a copy */
     GArray *remote;          /* Mlx5Range scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    GPtrArray *sig_failed;   /* Mlx5Mkey *: errors to report, for a moment */
     Mlx5BfHalf halves[MLX5_BF_HALVES];
     uint64_t moved;          /* payload bytes, ever; for budgets */
     uint64_t part;           /* payload bytes before the page that was missed */
@@ -271,6 +274,41 @@ bool mlx5_cqe_data_allowed(Mlx5Func *func, const Mlx5MkeyUser *user,
                            uint64_t len);
 /** Copy the payload of @pkt. Return: false if memory is not there. */
 bool mlx5_cqe_data_read(const Mlx5Pkt *pkt, uint8_t to[MLX5_CQE_DATA_MAX]);
+
+/* sig.c: keys with a signature. */
+bool mlx5_sig_in_data(Mlx5Func *func, const Mlx5WqeData *data, uint32_t num);
+/** Does one of @data's keys have a signature? */
+static inline bool mlx5_sig_any(Mlx5Func *func, const Mlx5WqeData *data,
+                                uint32_t num)
+{
+    return G_UNLIKELY(func->sig_keys) && mlx5_sig_in_data(func, data, num);
+}
+/** Count what @data describe as the wire does, and correct their sum. */
+void mlx5_sig_lengths(Mlx5Func *func, Mlx5WqeData *data, uint32_t num,
+                      uint64_t *total);
+/** What @len bytes at @va of @mkey put on the wire. */
+Mlx5Payload mlx5_sig_read(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
+                          uint64_t va, uint64_t len, uint32_t access,
+                          uint8_t *to);
+/** Put bytes [@off, @off + @len) of @pkt to @va of @mkey. */
+Mlx5Payload mlx5_sig_write(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
+                           uint64_t va, uint32_t access, const Mlx5Pkt *pkt,
+                           uint64_t off, uint64_t len);
+void mlx5_sig_report_failed(Mlx5QpEngine *e, bool send);
+/**
+ * After each access to payload: errors it found go into a CQ.
+ * @send: what this side's send queue asked for.
+ */
+static inline void mlx5_sig_report(Mlx5QpEngine *e, bool send)
+{
+    if (G_UNLIKELY(mlx5_engine_rdma(e->qp)->sig_failed->len)) {
+        mlx5_sig_report_failed(e, send);
+    }
+}
+/** Instead of sending more: to SQD once everything begun is complete. */
+void mlx5_sig_drain(Mlx5QpEngine *e);
+/** SET_PSV. Return: false if the queue's domain has no such PSV. */
+bool mlx5_sig_set_psv(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
 
 /* path.c */
 /** Addresses of a connected QP. Return: false if it has no source GID. */

@@ -84,6 +84,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     (*slot)->psn = r->next_psn;
     (*slot)->npsn = 0;
     (*slot)->response = false;
+    (*slot)->begun = false;
     (*slot)->done = false;
     (*slot)->cqe_bytes = 0;
     (*slot)->vendor = 0;
@@ -134,6 +135,9 @@ static uint8_t verdict(const Mlx5Qp *qp, uint16_t avail, Mlx5WqeError error,
     }
     if (error != MLX5_WQE_OK) {
         return mlx5_wqe_error_vendor(error);
+    }
+    if (wqe->length > MLX5_MSG_MAX_BYTES) { /* with signatures, it is */
+        return MLX5_VENDOR_MSG_MAX;
     }
     return too_long(qp, wqe);
 }
@@ -196,6 +200,10 @@ static bool fetch(Mlx5QpEngine *e)
         return false;
     }
     error = mlx5_wqe_fetch(qp, r->fetched, avail, &req->wqe);
+    if (G_UNLIKELY(qp->o.func->sig_keys) && error == MLX5_WQE_OK) {
+        mlx5_sig_lengths(qp->o.func, req->wqe.data, req->wqe.num_data,
+                         &req->wqe.length);
+    }
     mlx5_wqe_trace(qp, &req->wqe, error);
     req->wqe.index = r->fetched;
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
@@ -217,6 +225,11 @@ static bool step(Mlx5QpEngine *e)
 
     if ((state != MLX5_QP_STATE_RTS && state != MLX5_QP_STATE_SQD) ||
         r->rnr_wait || mlx5_req_waits_page(e)) {
+        return false;
+    }
+    if (G_UNLIKELY(r->draining) &&
+        (r->cur == r->tail || !mlx5_req_at(r, r->cur)->begun)) {
+        mlx5_sig_drain(e);
         return false;
     }
     return r->cur != r->tail ? mlx5_req_send(e) : fetch(e);

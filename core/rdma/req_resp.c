@@ -305,6 +305,7 @@ static bool store(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
 {
     Mlx5Payload result = keep(e, req, off, pkt);
 
+    mlx5_sig_report(e, true);
     if (result == MLX5_PAYLOAD_FAULT) {
         if (req->kind == MLX5_REQ_WQE &&
             scatter_waits(e, req, off, pkt->mtu_bytes)) {
@@ -397,7 +398,7 @@ void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         break;
     }
     mlx5_req_complete(e);
-    if (r->cur != r->tail || r->posted != r->fetched ||
+    if (r->cur != r->tail || r->posted != r->fetched || r->draining ||
         mlx5_tm_rndv_waiting(e)) {
         mlx5_engine_schedule(e->qp, &r->work);
     }

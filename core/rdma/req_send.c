@@ -31,12 +31,12 @@ static Mlx5PktOp packet_op(const Mlx5SendWqe *w)
 }
 
 /* Everything but payload, for a packet at @off of the message. */
-static void fill(Mlx5QpEngine *e, const Mlx5SendReq *req, uint64_t off,
-                 Mlx5Pkt *pkt)
+static void fill(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off, Mlx5Pkt *pkt)
 {
     Mlx5Qp *qp = e->qp;
     uint32_t mtu = mlx5_engine_mtu(qp);
 
+    req->begun = true;
     *pkt = (Mlx5Pkt){
         .svc = mlx5_engine_svc(qp),
         .op = packet_op(&req->wqe),
@@ -134,6 +134,7 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     }
     if (result == MLX5_PAYLOAD_OK) {
         result = mlx5_payload_gather(e->qp, &req->wqe, off, len, &pkt);
+        mlx5_sig_report(e, true);
     }
     if (result == MLX5_PAYLOAD_FAULT && pkt.len) {
         /* What comes before the missing page goes. */
@@ -166,6 +167,7 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
 
     fill(e, req, 0, &pkt);
     result = mlx5_payload_gather(e->qp, &req->wqe, 0, req->wqe.length, &pkt);
+    mlx5_sig_report(e, true);
     if (result != MLX5_PAYLOAD_OK) {
         return gather_failed(e, req, 0, result);
     }
@@ -234,10 +236,13 @@ static uint8_t execute_local(Mlx5QpEngine *e, const Mlx5SendWqe *w)
 
         return result == MLX5_UMR_OK ? 0 : mlx5_umr_vendor(result);
     }
+    if (w->op->flags & MLX5_WQEF_PSV) {
+        return mlx5_sig_set_psv(e->qp, w) ? 0 : MLX5_VENDOR_PSV_UNKNOWN;
+    }
     return w->op->flags & MLX5_WQEF_TM ? mlx5_tm_execute(e->qp, w) : 0;
 }
 
-/* NOP, UMR, tag operations: done as soon as their turn comes. */
+/* NOP, UMR, SET_PSV, tag operations: done as soon as their turn comes. */
 static bool run_local(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     uint8_t vendor = execute_local(e, &req->wqe);

@@ -401,6 +401,7 @@ static void do_write(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     result = mlx5_payload_write(e, r->rkey, r->va + r->off, pkt);
+    mlx5_sig_report(e, false);
     if (result == MLX5_PAYLOAD_FAULT &&
         access_waits(e, pkt, &(Mlx5FaultRdma){ .rkey = r->rkey, .va = r->va,
                                                .len = r->total })) {

@@ -7,6 +7,7 @@
  */
 #include "rdma/rdma_internal.h"
 
+#include "obj/sig.h"
 #include "prm/prm.h"
 
 /* A read up to here is answered in the asker's turn. */
@@ -65,6 +66,26 @@ static void read_refused(Mlx5QpEngine *e, const Mlx5RespItem *item)
     emit_ack(e, &nak);
 }
 
+/* Bytes of a key with a signature; the scratch list stays empty. */
+static Mlx5Payload locate_signed(Mlx5QpEngine *e, Mlx5Mkey *mkey,
+                                 const Mlx5MkeyUser *user, uint64_t va,
+                                 uint64_t *len)
+{
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+    Mlx5Payload result;
+
+    if (!rdma->flat) {
+        rdma->flat = g_malloc(MLX5_PKT_MAX_BYTES);
+    }
+    result = mlx5_sig_read(mkey, user, va, *len, MLX5_ACCESS_REMOTE_READ,
+                           rdma->flat);
+    mlx5_sig_report(e, false);
+    if (result == MLX5_PAYLOAD_FAULT) {
+        *len = 0;
+    }
+    return result;
+}
+
 /*
  * Where the next @len bytes of a read are, left in the scratch list. After a
  * fault *@len is what can go before it, in whole packets.
@@ -74,11 +95,15 @@ static Mlx5Payload locate(Mlx5QpEngine *e, const Mlx5RespItem *item,
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
     Mlx5MkeyUser user = { .pdn = item->pdn, .qpn = e->qp->o.id };
+    Mlx5Mkey *sig = mlx5_sig_key(e->qp->o.func, item->rkey);
     Mlx5MkeyResult result;
 
     g_array_set_size(rdma->remote, 0);
     if (!*len) {
         return MLX5_PAYLOAD_OK;
+    }
+    if (sig) {
+        return locate_signed(e, sig, &user, item->va + item->sent, len);
     }
     result = mlx5_mkey_resolve(e->qp->o.func, &user, item->rkey,
                                item->va + item->sent, *len,
@@ -115,6 +140,9 @@ static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
     pkt.src = e->qp->o.func;
     pkt.ranges = (const Mlx5Range *)rdma->remote->data;
     pkt.num_ranges = rdma->remote->len;
+    if (len && !pkt.num_ranges) {
+        pkt.bytes = rdma->flat; /* locate_signed */
+    }
     pkt.len = len;
     emit(e, &pkt);
 }

@@ -46,6 +46,10 @@ Mlx5RespRecv mlx5_resp_take_recv(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     }
     r->have_recv = result == MLX5_RECV_OK;
     if (r->have_recv) {
+        if (G_UNLIKELY(e->qp->o.func->sig_keys)) {
+            mlx5_sig_lengths(e->qp->o.func, r->recv->data, r->recv->num_data,
+                             &r->recv->length);
+        }
         return MLX5_RESP_RECV_OK;
     }
     return result == MLX5_RECV_EMPTY ? MLX5_RESP_RECV_NONE
@@ -80,6 +84,7 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
 {
     const Mlx5RecvWqe *recv = e->resp.recv;
     Mlx5MkeyUser user = mlx5_engine_user(e->qp);
+    Mlx5Payload result;
 
     if (recv->srq && recv->srq->pd) {
         /* A shared queue's receives are in its own domain (IBA 10.2.9.2). */
@@ -90,8 +95,10 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
         return mlx5_cqe_data_read(pkt, e->resp.cqe_data)
                    ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
     }
-    return mlx5_payload_scatter(e->qp->o.func, &user, recv->data,
-                                recv->num_data, off, pkt);
+    result = mlx5_payload_scatter(e->qp->o.func, &user, recv->data,
+                                  recv->num_data, off, pkt);
+    mlx5_sig_report(e, false);
+    return result;
 }
 
 Mlx5Vendor mlx5_resp_scatter_vendor(Mlx5Payload result)

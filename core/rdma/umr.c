@@ -12,11 +12,16 @@
  * that libmlx5 gives it (set_umr_control_seg): inline, with an offset of 0
  * that is enabled, one entry.
  *
+ * Without an offset its field counts the octowords of a byte stream format
+ * (BSF), which follow the translations and are the key's signature.
+ *
  * Sources: PRM UMR WQE; driver: mlx5_ib umr.c and wr.c, device.h; libmlx5
- * qp.c; IBA 10.6.4 (windows). Left out, and refused: signature (BSF).
+ * qp.c; IBA 10.6.4 (windows).
  */
 #include "rdma/umr.h"
 #include "bus/trace.h"
+#include "obj/psv.h"
+#include "obj/sig.h"
 
 /* mkey_mask (driver: device.h MLX5_MKEY_MASK_*). */
 #define MASK_FREE (1ull << 29)
@@ -44,6 +49,7 @@ static const struct {
     F(6, start_addr),
     F(7, pd),
     F(8, en_rinval),
+    F(9, expected_sigerr_count),
     F(12, bsf_en),
     F(13, mkey_7_0),
     F(14, qpn),
@@ -70,8 +76,16 @@ typedef struct Umr {
     uint32_t check_free;
     uint64_t mask;
     uint64_t octowords, offset;     /* of translations */
-    uint8_t *xlt;                   /* octowords * 16 bytes */
+    uint64_t bsf_octowords;         /* that follow them */
+    uint8_t *xlt;                   /* both, 16 bytes each */
+    Mlx5Sig sig;                    /* the BSF, parsed */
 } Umr;
+
+/* Bytes of translations and BSF together. */
+static uint64_t source_bytes(const Umr *u)
+{
+    return (u->octowords + u->bsf_octowords) * OCTOWORD_BYTES;
+}
 
 static void parse(Umr *u)
 {
@@ -86,6 +100,8 @@ static void parse(Umr *u)
     if (u->offset_en) {
         u->offset = MLX5_GET(wqe_umr_ctrl, ctrl, xlt_offset_47_16) << 16 |
                     MLX5_GET(wqe_umr_ctrl, ctrl, xlt_offset_15_0);
+    } else {
+        u->bsf_octowords = MLX5_GET(wqe_umr_ctrl, ctrl, xlt_offset_15_0);
     }
 }
 
@@ -160,9 +176,6 @@ static Mlx5UmrResult check_mask(Umr *u)
 
 static Mlx5UmrResult check_context(Umr *u)
 {
-    if (MLX5_GET(mkc, u->mkc, bsf_en)) {
-        return MLX5_UMR_UNSUPPORTED;
-    }
     if (mlx5_mkey_context_check(u->mkc) ||
         !mlx5_obj_get(u->qp->o.func, MLX5_OBJ_PD, MLX5_GET(mkc, u->mkc, pd))) {
         return MLX5_UMR_CONTEXT;
@@ -172,11 +185,6 @@ static Mlx5UmrResult check_context(Umr *u)
 
 static Mlx5UmrResult check_xlt(Umr *u)
 {
-    /* Without an offset, its field counts BSF octowords. */
-    if (!u->offset_en && MLX5_GET(wqe_umr_ctrl, u->wqe->raw +
-                                  u->wqe->umr_ctrl_at, xlt_offset_15_0)) {
-        return MLX5_UMR_UNSUPPORTED;
-    }
     if (u->octowords % OCTOWORD_ALIGN || u->offset % OCTOWORD_ALIGN) {
         return MLX5_UMR_XLT_ALIGN;
     }
@@ -190,12 +198,29 @@ static Mlx5UmrResult check_xlt(Umr *u)
     return MLX5_UMR_OK;
 }
 
-/* ---- reading translations ---- */
+/* Is there room for a BSF, and one for a key that is to use it? */
+static Mlx5UmrResult check_bsf_room(Umr *u)
+{
+    if (u->bsf_octowords && !u->qp->o.func->props.signature) {
+        return MLX5_UMR_UNSUPPORTED;
+    }
+    if (u->bsf_octowords > MLX5_GET(mkc, u->mkey->mkc, bsf_octword_size) ||
+        u->bsf_octowords > MLX5_BSF_BYTES / OCTOWORD_BYTES) {
+        return MLX5_UMR_BSF_ROOM;
+    }
+    if (MLX5_GET(mkc, u->mkc, bsf_en) && !MLX5_GET(mkc, u->mkc, free) &&
+        !u->bsf_octowords && !u->mkey->sig) {
+        return MLX5_UMR_BSF_MISSING;
+    }
+    return MLX5_UMR_OK;
+}
+
+/* ---- reading translations and BSF ---- */
 
 static Mlx5UmrResult read_inline(Umr *u)
 {
     uint32_t at = u->wqe->umr_xlt_at, end = u->wqe->ds * 16u;
-    uint64_t bytes = u->octowords * OCTOWORD_BYTES;
+    uint64_t bytes = source_bytes(u);
 
     if (bytes > end - at) {
         return MLX5_UMR_MALFORMED;
@@ -222,7 +247,7 @@ static bool read_ranges(Umr *u, const GArray *ranges)
 static Mlx5UmrResult read_pointer(Umr *u)
 {
     const uint8_t *seg = u->wqe->raw + u->wqe->umr_xlt_at;
-    uint64_t bytes = u->octowords * OCTOWORD_BYTES;
+    uint64_t bytes = source_bytes(u);
     Mlx5MkeyUser user = {
         .pdn = mlx5_qp_pdn(u->qp),
         .qpn = u->qp->o.id,
@@ -252,12 +277,42 @@ static Mlx5UmrResult read_pointer(Umr *u)
 
 static Mlx5UmrResult read_xlt(Umr *u)
 {
-    if (!u->octowords) {
+    if (!source_bytes(u)) {
         return MLX5_UMR_OK;
     }
-    /* xlt_octowords has 16 bits: 1 MiB at most. */
-    u->xlt = g_malloc(u->octowords * OCTOWORD_BYTES);
+    /* xlt_octowords has 16 bits: 1 MiB at most, and a BSF. */
+    u->xlt = g_malloc(source_bytes(u));
     return u->is_inline ? read_inline(u) : read_pointer(u);
+}
+
+static const Mlx5UmrResult bsf_refusals[] = {
+    [MLX5_BSF_OK] = MLX5_UMR_OK,
+    [MLX5_BSF_SIZE] = MLX5_UMR_BSF_SIZE,
+    [MLX5_BSF_EXTENDED] = MLX5_UMR_BSF_EXTENDED,
+    [MLX5_BSF_FORMAT] = MLX5_UMR_BSF_FORMAT,
+    [MLX5_BSF_BLOCK] = MLX5_UMR_BSF_BLOCK,
+    [MLX5_BSF_STRUCTURE] = MLX5_UMR_BSF_STRUCTURE,
+};
+
+static bool psv_ok(const Umr *u, const Mlx5SigDomain *d)
+{
+    return !d->kind || mlx5_psv_find(u->qp->o.func, u->mkey->pdn, d->psvn);
+}
+
+static Mlx5UmrResult check_bsf(Umr *u)
+{
+    Mlx5BsfResult result;
+
+    if (!u->bsf_octowords) {
+        return MLX5_UMR_OK;
+    }
+    result = mlx5_sig_parse(&u->sig, u->xlt + u->octowords * OCTOWORD_BYTES,
+                            u->bsf_octowords * OCTOWORD_BYTES);
+    if (result != MLX5_BSF_OK) {
+        return bsf_refusals[result];
+    }
+    return psv_ok(u, &u->sig.mem) && psv_ok(u, &u->sig.wire)
+               ? MLX5_UMR_OK : MLX5_UMR_BSF_PSV;
 }
 
 /* ---- memory windows ---- */
@@ -300,6 +355,9 @@ static Mlx5UmrResult check_bind(Umr *u, Mlx5Mkey **region)
 
 static void commit(Umr *u, Mlx5Mkey *region)
 {
+    if (u->bsf_octowords) {
+        mlx5_mkey_set_sig(u->mkey, &u->sig);
+    }
     mlx5_mkey_set_context(u->mkey, u->mkc);
     if (u->octowords) {
         mlx5_mkey_load(u->mkey, u->offset * 2, u->xlt, u->octowords * 2, 0);
@@ -311,7 +369,7 @@ static Mlx5UmrResult execute(Umr *u)
 {
     static Mlx5UmrResult (*const checks[])(Umr *u) = {
         check_key, check_privilege, check_state, check_mask,
-        check_context, check_xlt, read_xlt,
+        check_context, check_xlt, check_bsf_room, read_xlt, check_bsf,
     };
     Mlx5Mkey *region = NULL;
     Mlx5UmrResult result;
@@ -362,13 +420,21 @@ static const struct {
     R(IS_FREE, "key is free"),
     R(QPN, "bound to another queue"),
     R(MASK, "mkey_mask names what cannot change"),
-    R(UNSUPPORTED, "signature is not supported"),
+    R(UNSUPPORTED, "signature is not offered"),
     R(XLT_BOUNDS, "translations past the key's room"),
     R(XLT_MEMORY, "translations of all keys take too much"),
     R(XLT_ALIGN, "translations not in units of 64 bytes"),
     R(SOURCE, "translations cannot be read"),
     R(CONTEXT, "resulting context is invalid"),
     R(BIND, "region cannot carry the window"),
+    R(BSF_ROOM, "BSF longer than the key's room"),
+    R(BSF_MISSING, "signature without a BSF"),
+    R(BSF_SIZE, "BSF of a wrong size or type"),
+    R(BSF_EXTENDED, "BSF over the whole transaction"),
+    R(BSF_FORMAT, "unknown signature in the BSF"),
+    R(BSF_BLOCK, "unknown block size in the BSF"),
+    R(BSF_STRUCTURE, "same structure, with two that differ"),
+    R(BSF_PSV, "no such PSV in the domain"),
 #undef R
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(results) == MLX5_UMR_RESULT_COUNT);

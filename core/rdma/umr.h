@@ -22,13 +22,21 @@ typedef enum Mlx5UmrResult {
     MLX5_UMR_IS_FREE,        /* checked not to be free, and is */
     MLX5_UMR_QPN,            /* bound to another queue */
     MLX5_UMR_MASK,           /* a field that UMR cannot change */
-    MLX5_UMR_UNSUPPORTED,    /* signature (BSF) */
+    MLX5_UMR_UNSUPPORTED,    /* a BSF, and signature is not offered */
     MLX5_UMR_XLT_BOUNDS,     /* more translations than the key has room for */
     MLX5_UMR_XLT_MEMORY,     /* translations of all keys take too much */
     MLX5_UMR_XLT_ALIGN,      /* not in units of 64 bytes */
     MLX5_UMR_SOURCE,         /* translations cannot be read */
     MLX5_UMR_CONTEXT,        /* the resulting context is not a valid one */
     MLX5_UMR_BIND,           /* a window's region cannot carry it */
+    MLX5_UMR_BSF_ROOM,       /* longer than mkc.bsf_octword_size */
+    MLX5_UMR_BSF_MISSING,    /* bsf_en, and none was ever loaded */
+    MLX5_UMR_BSF_SIZE,       /* these five: Mlx5BsfResult */
+    MLX5_UMR_BSF_EXTENDED,
+    MLX5_UMR_BSF_FORMAT,
+    MLX5_UMR_BSF_BLOCK,
+    MLX5_UMR_BSF_STRUCTURE,
+    MLX5_UMR_BSF_PSV,        /* names a PSV of no or another domain */
     MLX5_UMR_RESULT_COUNT
 } Mlx5UmrResult;
 

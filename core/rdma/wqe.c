@@ -3,7 +3,7 @@
  * Send WQEs: the table of opcodes and the parser; see wqe.h.
  *
  * Left out, and refused as unknown: LSO (Ethernet queues parse their own),
- * signature operations, cross-channel.
+ * reading and checking of PSVs, cross-channel.
  */
 #include "rdma/wqe.h"
 #include "bus/trace.h"
@@ -41,6 +41,8 @@ static const Mlx5WqeOp ops[256] = {
         MLX5_WQEF_RADDR | MLX5_WQEF_MASKED | SCATTER },
     [MLX5_OPCODE_ATOMIC_MASKED_FA] = { "ATOMIC_MASKED_FA", RELIABLE,
         MLX5_WQEF_RADDR | MLX5_WQEF_MASKED | SCATTER },
+    [MLX5_OPCODE_SET_PSV] = { "SET_PSV", CONNECTED,
+                              MLX5_WQEF_PSV | MLX5_WQEF_LOCAL },
     [MLX5_OPCODE_UMR] = { "UMR", CONNECTED | T(REG_UMR),
                           MLX5_WQEF_UMR | MLX5_WQEF_LOCAL },
     [MLX5_OPCODE_TAG_MATCHING] = { "TAG_MATCHING", T(RC),
@@ -201,6 +203,18 @@ static Mlx5WqeError parse_umr(Cursor *c)
     return MLX5_WQE_OK;
 }
 
+static Mlx5WqeError parse_psv(Cursor *c)
+{
+    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_set_psv));
+
+    if (!p) {
+        return MLX5_WQE_ERR_TRUNCATED;
+    }
+    c->wqe->psvn = MLX5_GET(wqe_set_psv, p, psv_index);
+    c->wqe->psv = MLX5_GET(wqe_set_psv, p, transient_signature);
+    return MLX5_WQE_OK;
+}
+
 static void add_data(Mlx5SendWqe *w, Mlx5WqeData data)
 {
     /* Each takes 16 bytes of a WQE of at most 63 * 16, less the control. */
@@ -292,6 +306,9 @@ static Mlx5WqeError parse_body(Mlx5SendWqe *wqe, Mlx5QpSt st)
     }
     if (wqe->op->flags & MLX5_WQEF_TM) {
         return parse_tm(&c);
+    }
+    if (wqe->op->flags & MLX5_WQEF_PSV) {
+        return parse_psv(&c);
     }
     error = parse_data(&c);
     if (error == MLX5_WQE_OK && wqe->length != 8 &&

@@ -31,6 +31,7 @@ typedef enum Mlx5Opcode {
     MLX5_OPCODE_ATOMIC_FA = 0x12,
     MLX5_OPCODE_ATOMIC_MASKED_CS = 0x14,
     MLX5_OPCODE_ATOMIC_MASKED_FA = 0x15,
+    MLX5_OPCODE_SET_PSV = 0x20,
     MLX5_OPCODE_UMR = 0x25,
     MLX5_OPCODE_TAG_MATCHING = 0x28,
 } Mlx5Opcode;
@@ -48,6 +49,7 @@ enum {
     MLX5_WQEF_INVAL = 1 << 8,    /* general_id is a key to invalidate */
     MLX5_WQEF_LOCAL = 1 << 9,    /* never leaves the card: no AV, no XRC */
     MLX5_WQEF_TM = 1 << 10,      /* an operation on a list of tags */
+    MLX5_WQEF_PSV = 1 << 11,     /* a PSV segment instead of data */
 };
 
 /** One row per opcode (wqe.c). */
@@ -123,6 +125,8 @@ typedef struct Mlx5SendWqe {
     uint64_t swap_add_mask, compare_mask;
     Mlx5WqeAv av;
     uint32_t xrc_srqn;
+    uint32_t psvn;               /* SET_PSV */
+    uint64_t psv;
     uint16_t umr_ctrl_at;        /* bytes in raw[]; 0 = none */
     uint16_t umr_mkey_at;
     uint16_t umr_xlt_at;         /* what follows the mkey context */

@@ -40,6 +40,7 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     NUM("log-max-cq-sz", log_max_cq_sz,
         "log2 of the entries a completion queue may have"),
     FLAG("mw", mw, "offer memory windows"),
+    FLAG("signature", signature, "offer block signatures (T10-DIF, CRC)"),
     FLAG("xrc", xrc,
          "offer XRC; mlx5_ib of Linux 6.1 and later refuses a card without"),
     FLAG("atomic", atomic, "offer atomic operations"),

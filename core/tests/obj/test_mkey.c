@@ -84,7 +84,7 @@ START_TEST(create_refuses)
 
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
     MLX5_SET(mkc, T_MKC(&t), bsf_en, 1);
-    refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_BSF);
+    refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_BSF_MISSING);
 
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
     MLX5_SET(create_mkey_in, t.in, pg_access, 1);

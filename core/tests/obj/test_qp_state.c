@@ -139,7 +139,7 @@ static const Named fields[] = {
     P(ack_timeout), P(dscp), P(grh), Q(rre), Q(rwe), Q(rae), Q(atomic_mode),
     Q(q_key), Q(mtu), Q(log_msg_max), Q(remote_qpn), Q(next_rcv_psn),
     Q(log_rra_max), Q(min_rnr_nak), Q(next_send_psn), Q(retry_count),
-    Q(rnr_retry), Q(log_sra_max), Q(log_ack_req_freq), Q(pm_state),
+    Q(rnr_retry), Q(log_sra_max), Q(log_ack_req_freq), Q(pm_state), Q(drain_sigerr),
     Q(counter_set_id), Q(rlky), Q(deth_sqpn), Q(lag_tx_port_affinity),
     Q(packet_pacing_rate_limit_index),
     /* What no transition may touch. */
@@ -254,7 +254,7 @@ START_TEST(optional_fields)
         { 0, "" }, { 1, "rre" }, { 2, "rae atomic_mode" }, { 3, "rwe" },
         { 4, "path.pkey_index" }, { 5, "q_key" }, { 6, "min_rnr_nak" },
         { 7, PATH }, { 8, "log_sra_max" }, { 9, "log_rra_max" },
-        { 10, "pm_state" }, { 12, "retry_count" }, { 13, "rnr_retry" },
+        { 10, "pm_state" }, { 11, "drain_sigerr" }, { 12, "retry_count" }, { 13, "rnr_retry" },
         { 14, "path.ack_timeout" }, { 15, "lag_tx_port_affinity" },
         { 16, "path.vhca_port_num" },
         { 22, "packet_pacing_rate_limit_index" }, { 25, "counter_set_id" },

@@ -400,10 +400,13 @@ START_TEST(refuses_context)
     a = good;
     a.mask |= B(M_BSF);
     MLX5_SET(mkc, a.mkc, bsf_en, 1);
-    refused(&a, MLX5_UMR_UNSUPPORTED);
+    refused(&a, MLX5_UMR_BSF_MISSING);
     a = good;
     a.bsf_octowords = 4;
+    refused(&a, MLX5_UMR_BSF_ROOM);
+    h->func->props.signature = false;
     refused(&a, MLX5_UMR_UNSUPPORTED);
+    h->func->props.signature = true;
     a = good;
     MLX5_SET(mkc, a.mkc, log_page_size, 0);
     refused(&a, MLX5_UMR_CONTEXT);

@@ -48,6 +48,9 @@ static bool allowed(uint8_t opcode, Mlx5QpSt st)
     case MLX5_OPCODE_RDMA_WRITE:
     case MLX5_OPCODE_RDMA_WRITE_IMM:
         return rc || st == MLX5_QP_ST_UC;
+    case MLX5_OPCODE_SET_PSV:
+        return st == MLX5_QP_ST_RC || st == MLX5_QP_ST_UC ||
+               st == MLX5_QP_ST_XRC;
     case MLX5_OPCODE_UMR:
         return st == MLX5_QP_ST_RC || st == MLX5_QP_ST_UC ||
                st == MLX5_QP_ST_XRC || st == MLX5_QP_ST_REG_UMR;
@@ -89,6 +92,11 @@ static void build(TestWqe *w, uint8_t opcode, Mlx5QpSt st)
     if (op->flags & MLX5_WQEF_TM) {
         t_wqe_room(w, 32);
     }
+    if (op->flags & MLX5_WQEF_PSV) {
+        p = t_wqe_room(w, 16);
+        MLX5_SET(wqe_set_psv, p, psv_index, 0x77);
+        MLX5_SET(wqe_set_psv, p, transient_signature, 0x0123456789abcdef);
+    }
     if (op->flags & MLX5_WQEF_DATA) {
         t_wqe_data(w, 0x7000, 8, 0x2a00);
     }
@@ -113,6 +121,10 @@ static void check_fields(uint8_t opcode, Mlx5QpSt st)
     if (op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)) {
         ck_assert_uint_eq(wqe.swap_add, 0x1111222233334444);
         ck_assert_uint_eq(wqe.compare, 0x5555666677778888);
+    }
+    if (op->flags & MLX5_WQEF_PSV) {
+        ck_assert_uint_eq(wqe.psvn, 0x77);
+        ck_assert_uint_eq(wqe.psv, 0x0123456789abcdef);
     }
     if (op->flags & MLX5_WQEF_DATA) {
         ck_assert_uint_eq(wqe.num_data, 1);
