@@ -130,6 +130,7 @@ typedef struct Mlx5FuncProps {
     unsigned init_pages;     /* pages asked at init */
     unsigned log_max_qp, log_max_cq, log_max_mkey; /* limits advertised */
     unsigned log_max_cq_sz;
+    bool devx;               /* user contexts with commands of their own */
     bool tag_matching;       /* capabilities to leave on */
     bool mw, xrc, atomic, roce, local_lb; /* the same */
     bool mcast;              /* the same: multicast of datagrams */

@@ -126,6 +126,8 @@ static void check(Mlx5Func *func, const CmdInfo *info, Mlx5Cmd *cmd)
     } else if (cmd->uid && !(info->flags & MLX5_CMDF_UID)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
                       MLX5_SYND_UID_NOT_ALLOWED);
+    } else if (cmd->uid && !mlx5_uctx_exists(func, cmd->uid)) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_UID_UNKNOWN);
     } else if (!state_allows(func, info)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_SYS_STATE_ERR,
                       MLX5_SYND_HCA_STATE);

@@ -30,6 +30,11 @@ typedef enum Mlx5HealthSynd {
     MLX5_HEALTH_SYNDR_EQ_OVERRUN = 0xc,
 } Mlx5HealthSynd;
 
+/* What DevX offers; obj/limits.h and obj/uctx.h have the same numbers. */
+#define MLX5_FW_LOG_MAX_UCTX 12
+#define MLX5_FW_LOG_MAX_UMEM 16
+#define MLX5_FW_UCTX_CAP 1
+
 /* Called by core/card.c and core/bar.c, under the lock. */
 void mlx5_fw_new(Mlx5Func *func);
 void mlx5_fw_reset(Mlx5Func *func);

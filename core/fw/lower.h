@@ -19,6 +19,10 @@ bool mlx5_event_wanted(Mlx5Func *func, uint8_t type);
 /** Return: objects of all types together. */
 uint32_t mlx5_obj_total(Mlx5Func *func);
 
+/* obj/uctx.c */
+/** Is @uid (not 0) a user context, or the owner of what all share? */
+bool mlx5_uctx_exists(Mlx5Func *func, uint16_t uid);
+
 /* card.c */
 /** Free every object and reset the layers below the firmware. */
 void mlx5_func_stop(Mlx5Func *func);

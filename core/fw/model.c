@@ -54,6 +54,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .log_max_cq = 17,
         .log_max_mkey = 20,
         .log_max_cq_sz = 22,
+        .devx = true,
         .mw = true,
         .signature = true,
         .xrc = true,

@@ -2,12 +2,11 @@
 /*
  * Commands of completion queues (PRM: CREATE_CQ, DESTROY_CQ, QUERY_CQ,
  * MODIFY_CQ; driver: cq.c, mlx5_ib cq.c).
- *
- * Left out: queues in a UMEM.
  */
 #include "obj/cq_internal.h"
 #include "obj/limits.h"
 #include "obj/uar.h"
+#include "obj/umem.h"
 
 /* cqc.cqe_sz (driver: cq.h) */
 enum {
@@ -64,8 +63,7 @@ static uint32_t check_compression(Mlx5Func *func, const uint8_t *cqc)
 }
 
 /* Return: 0 or the syndrome of the field that breaks a rule. */
-static uint32_t check_context(Mlx5Func *func, const Mlx5Cmd *cmd,
-                              const uint8_t *cqc)
+static uint32_t check_context(Mlx5Func *func, const uint8_t *cqc)
 {
     if (MLX5_GET(cqc, cqc, log_cq_size) > func->props.log_max_cq_sz) {
         return MLX5_SYND_CQ_SIZE;
@@ -80,31 +78,39 @@ static uint32_t check_context(Mlx5Func *func, const Mlx5Cmd *cmd,
     if (MLX5_GET(cqc, cqc, cq_period_mode) > MLX5_CQ_PERIOD_FROM_CQE) {
         return MLX5_SYND_CQ_PERIOD_MODE;
     }
-    if (MLX5_GET(cqc, cqc, dbr_umem_valid) ||
-        MLX5_GET(create_cq_in, cmd->in, cq_umem_valid)) {
-        return MLX5_SYND_CQ_UMEM;
-    }
     if (MLX5_GET(cqc, cqc, dbr_addr) % 8) {
         return MLX5_SYND_CQ_DBR;
     }
     return check_compression(func, cqc);
 }
 
-static bool ring_from_cqc(Mlx5Ring *ring, Mlx5Func *func, Mlx5Cmd *cmd,
-                          const uint8_t *cqc)
+/* The queue and record that a command with context @cqc names. */
+static bool ring_from_cqc(Mlx5Ring *ring, uint64_t *dbr_gpa, Mlx5Func *func,
+                          Mlx5Cmd *cmd, const uint8_t *cqc, uint32_t bad_pages)
 {
-    uint64_t bytes = (uint64_t)cqe_bytes(cqc)
-                     << MLX5_GET(cqc, cqc, log_cq_size);
+    Mlx5QueueMem mem = {
+        .bytes = (uint64_t)cqe_bytes(cqc) << MLX5_GET(cqc, cqc, log_cq_size),
+        .pas_off = MLX5_BYTE_OFF(create_cq_in, pas),
+        .log_page_size = MLX5_GET(cqc, cqc, log_page_size),
+        .page_offset = MLX5_GET(cqc, cqc, page_offset),
+        .umem_valid = MLX5_GET(create_cq_in, cmd->in, cq_umem_valid),
+        .umem_id = MLX5_GET(create_cq_in, cmd->in, cq_umem_id),
+        .umem_offset = MLX5_GET(create_cq_in, cmd->in, cq_umem_offset),
+        .dbr_umem_valid = MLX5_GET(cqc, cqc, dbr_umem_valid),
+        .dbr_umem_id = MLX5_GET(cqc, cqc, dbr_umem_id),
+        .dbr = MLX5_GET(cqc, cqc, dbr_addr),
+        .bad_pages = bad_pages,
+    };
 
     G_STATIC_ASSERT(MLX5_BYTE_OFF(create_cq_in, pas) ==
                     MLX5_BYTE_OFF(modify_cq_in, pas));
-    return mlx5_ring_from_cmd(ring, func, cmd, MLX5_BYTE_OFF(create_cq_in, pas),
-                              MLX5_GET(cqc, cqc, log_page_size),
-                              MLX5_GET(cqc, cqc, page_offset), bytes);
+    G_STATIC_ASSERT(MLX5_BYTE_OFF(create_cq_in, cq_umem_offset) ==
+                    MLX5_BYTE_OFF(modify_cq_in, cq_umem_offset));
+    return mlx5_queue_mem_get(func, cmd, &mem, ring, dbr_gpa);
 }
 
 static Mlx5Cq *cq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *cqc,
-                      Mlx5Eq *eq, Mlx5Ring *ring)
+                      Mlx5Eq *eq, Mlx5Ring *ring, uint64_t dbr_gpa)
 {
     Mlx5Cq *cq = mlx5_obj_new(func, MLX5_OBJ_CQ, sizeof(*cq), cmd->uid);
 
@@ -120,7 +126,7 @@ static Mlx5Cq *cq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *cqc,
     cq->cqe_bytes = cqe_bytes(cqc);
     cq->pad = MLX5_GET(cqc, cqc, cqe_sz) == CQE_STRIDE_128_ALWAYS;
     cq->oi = MLX5_GET(cqc, cqc, oi);
-    cq->dbr_gpa = MLX5_GET(cqc, cqc, dbr_addr);
+    cq->dbr_gpa = dbr_gpa;
     cq->uar = MLX5_GET(cqc, cqc, uar_page);
     cq->uar_page = mlx5_obj_get(func, MLX5_OBJ_UAR, cq->uar);
     mlx5_obj_ref(cq->uar_page);
@@ -133,8 +139,9 @@ static Mlx5Cq *cq_new(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *cqc,
 void mlx5_cmd_create_cq(Mlx5Func *func, Mlx5Cmd *cmd)
 {
     const uint8_t *cqc = MLX5_ADDR_OF(create_cq_in, cmd->in, cq_context);
-    uint32_t syndrome = check_context(func, cmd, cqc);
+    uint32_t syndrome = check_context(func, cqc);
     Mlx5Ring ring;
+    uint64_t dbr_gpa;
     Mlx5Eq *eq;
     Mlx5Cq *cq;
 
@@ -153,11 +160,10 @@ void mlx5_cmd_create_cq(Mlx5Func *func, Mlx5Cmd *cmd)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_CQ_EQ);
         return;
     }
-    if (!ring_from_cqc(&ring, func, cmd, cqc)) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_CQ_PAGES);
+    if (!ring_from_cqc(&ring, &dbr_gpa, func, cmd, cqc, MLX5_SYND_CQ_PAGES)) {
         return;
     }
-    cq = cq_new(func, cmd, cqc, eq, &ring);
+    cq = cq_new(func, cmd, cqc, eq, &ring, dbr_gpa);
     if (cq) {
         MLX5_SET(create_cq_out, cmd->out, cqn, cq->o.id);
     }
@@ -301,15 +307,15 @@ static void resize(Mlx5Func *func, Mlx5Cq *cq, Mlx5Cmd *cmd,
 {
     uint8_t merged[sizeof(cq->cqc)], cqe[MLX5_CQE_BYTES] = { 0 };
     uint32_t syndrome = resize_context(cq, cqc, select, merged);
+    uint64_t dbr_gpa; /* the record stays where it is */
     Mlx5Ring ring;
 
     if (syndrome) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;
     }
-    if (!ring_from_cqc(&ring, func, cmd, merged)) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
-                      MLX5_SYND_CQ_RESIZE_PAGES);
+    if (!ring_from_cqc(&ring, &dbr_gpa, func, cmd, merged,
+                       MLX5_SYND_CQ_RESIZE_PAGES)) {
         return;
     }
     if (!resize_room(cq, MLX5_GET(cqc, merged, log_cq_size))) {

@@ -30,6 +30,8 @@ enum {
     MLX5_LOG_MAX_RQ = 16,
     MLX5_LOG_MAX_FT_NUM = 16,
     MLX5_LOG_MAX_PSV = 17,       /* not advertised */
+    MLX5_LOG_MAX_UCTX = 12,
+    MLX5_LOG_MAX_UMEM = 16,
     MLX5_LOG_MAX_RA_QP = 4,      /* outstanding reads and atomics, each way */
     MLX5_LOG_MAX_MSG = 30,
     MLX5_MAX_WQE_SZ_SQ = 1024,   /* bytes */

@@ -4,13 +4,15 @@
  * mkey_walk.c; UMR edits contexts through the functions here (rdma/umr.c).
  *
  * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
- * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory
- * objects, device memory and keys of other functions (access modes from 4 on).
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: device memory and
+ * keys of other functions (access modes from 4 on).
  */
 #include "obj/mkey.h"
 #include "obj/sig.h"
 #include "fw/fw.h"
 #include "bus/trace.h"
+#include "obj/check.h"
+#include "obj/umem.h"
 
 /* The CPU's own page is the smallest; the context's field had five bits. */
 #define MTT_MIN_LOG_PAGE 12
@@ -196,6 +198,8 @@ void mlx5_mkey_release(void *obj)
     g_clear_pointer(&mkey->sig, g_free);
     mlx5_obj_unref(mkey->pd);
     mkey->pd = NULL;
+    mlx5_obj_unref(mkey->umem);
+    mkey->umem = NULL;
     mlx5_mkey_unload(mkey);
 }
 
@@ -264,6 +268,95 @@ static uint32_t bsf_check(const Mlx5Func *func, const uint8_t *mkc)
     return MLX5_GET(mkc, mkc, free) ? 0 : MLX5_SYND_MKEY_BSF_MISSING;
 }
 
+/*
+ * A user context covers its own memory, through a UMEM, or other keys; bus
+ * addresses are not its to give.
+ */
+static bool user_may(const uint8_t *in, const uint8_t *mkc)
+{
+    uint32_t mode = mkc_mode(mkc);
+
+    return mode == MLX5_MKC_ACCESS_MODE_KLMS ||
+           mode == MLX5_MKC_ACCESS_MODE_KSM ||
+           (mode == MLX5_MKC_ACCESS_MODE_MTT &&
+            MLX5_GET(create_mkey_in, in, mkey_umem_valid));
+}
+
+/* A key over a UMEM: what CREATE_MKEY says of it. */
+typedef struct UmemKey {
+    Mlx5Umem *umem;              /* NULL: not over a UMEM */
+    uint64_t first;              /* offset in it of the key's first page; */
+                                 /* may be below the first byte: wraps */
+    uint64_t pages;
+    uint32_t log_page;
+} UmemKey;
+
+/* Return: 0 or the syndrome of what breaks a rule. */
+static uint32_t umem_key_check(const uint8_t *in, const uint8_t *mkc,
+                               UmemKey *k)
+{
+    uint64_t offset = MLX5_GET(create_mkey_in, in, mkey_umem_offset);
+    uint64_t start = MLX5_GET(mkc, mkc, start_addr);
+    uint64_t len = MLX5_GET(mkc, mkc, len);
+    uint64_t in_page;
+
+    k->log_page = MLX5_GET(mkc, mkc, log_page_size);
+    in_page = start & ((UINT64_C(1) << k->log_page) - 1);
+    if (mkc_mode(mkc) != MLX5_MKC_ACCESS_MODE_MTT ||
+        MLX5_GET(mkc, mkc, free) || MLX5_GET(mkc, mkc, length64) ||
+        k->log_page > k->umem->log_page_bytes) {
+        return MLX5_SYND_MKEY_UMEM_MODE;
+    }
+    if (!mlx5_range_inside(offset, len, 0, mlx5_umem_bytes(k->umem))) {
+        return MLX5_SYND_MKEY_UMEM_BOUNDS;
+    }
+    /* Key and memory must lie alike in their pages. */
+    if ((k->umem->page_offset + offset - in_page) &
+        ((UINT64_C(1) << k->log_page) - 1)) {
+        return MLX5_SYND_MKEY_UMEM_ALIGN;
+    }
+    k->first = offset - in_page;
+    k->pages = len ? ((in_page + len - 1) >> k->log_page) + 1 : 0;
+    return 0;
+}
+
+/* Return: false if the command was refused. */
+static bool umem_key_find(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *mkc,
+                          UmemKey *k)
+{
+    uint32_t bad;
+
+    k->umem = NULL;
+    k->pages = 0;
+    if (!MLX5_GET(create_mkey_in, cmd->in, mkey_umem_valid)) {
+        return true;
+    }
+    k->umem = mlx5_obj_find(func, cmd, MLX5_OBJ_UMEM,
+                            MLX5_GET(create_mkey_in, cmd->in, mkey_umem_id),
+                            MLX5_SYND_MKEY_UMEM);
+    if (!k->umem) {
+        return false;
+    }
+    bad = umem_key_check(cmd->in, mkc, k);
+    return mlx5_check_param(cmd, !bad, bad);
+}
+
+/* The entries of the key, from those of the UMEM. */
+static void umem_key_load(Mlx5Mkey *mkey, const UmemKey *k)
+{
+    mkey->umem = k->umem;
+    mlx5_obj_ref(k->umem);
+    for (uint64_t i = 0; i < k->pages; i++) {
+        uint64_t permissions, addr;
+        uint8_t entry[8];
+
+        addr = mlx5_umem_address(k->umem, k->first + (i << k->log_page),
+                                 &permissions);
+        mlx5_prm_set(entry, 0, 64, addr | permissions);
+        mlx5_mkey_load(mkey, i, entry, 1, 0);
+    }
+}
+
 /* Checks of CREATE_MKEY that are not about the context. 0 = passed. */
 static uint32_t create_check(Mlx5Func *func, const Mlx5Cmd *cmd,
                              uint64_t *actual)
@@ -279,11 +372,14 @@ static uint32_t create_check(Mlx5Func *func, const Mlx5Cmd *cmd,
         !MLX5_FW_CAP_GEN(func, pg)) {
         return MLX5_SYND_MKEY_PG_ACCESS;
     }
-    if (MLX5_GET(create_mkey_in, in, mkey_umem_valid)) {
-        return MLX5_SYND_MKEY_UMEM;
+    if (cmd->uid && !user_may(in, mkc)) {
+        return MLX5_SYND_MKEY_USER_MODE;
     }
     if (*actual > MLX5_GET(mkc, mkc, translations_octword_size)) {
         return MLX5_SYND_MKEY_XLT_ACTUAL;
+    }
+    if (MLX5_GET(create_mkey_in, in, mkey_umem_valid)) {
+        *actual = 0;             /* entries come from the UMEM */
     }
     if (*actual * 16 > room) {
         return MLX5_SYND_MKEY_XLT_INPUT;
@@ -304,6 +400,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
                                       memory_key_mkey_entry);
     uint64_t actual;
     uint32_t bad = create_check(func, cmd, &actual);
+    UmemKey k;
     Mlx5Mkey *mkey;
 
     bad = bad ? bad : bsf_check(func, mkc);
@@ -315,7 +412,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
                        MLX5_SYND_MKEY_PD)) {
         return;
     }
-    if (!mlx5_mkey_fits(func, actual * 2)) {
+    if (!umem_key_find(func, cmd, mkc, &k)) {
+        return;
+    }
+    if (!mlx5_mkey_fits(func, actual * 2 + k.pages)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_MKEY_XLT_MEMORY);
         return;
     }
@@ -325,9 +425,14 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
         return;
     }
     mlx5_mkey_set_context(mkey, mkc);
-    mlx5_mkey_load(mkey, 0, MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
-                   actual * 2, all_present(cmd, mkey) ?
-                   MLX5_MTT_RD | MLX5_MTT_WR : 0);
+    if (k.umem) {
+        umem_key_load(mkey, &k);
+    } else {
+        mlx5_mkey_load(mkey, 0,
+                       MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
+                       actual * 2, all_present(cmd, mkey) ?
+                       MLX5_MTT_RD | MLX5_MTT_WR : 0);
+    }
     MLX5_SET(create_mkey_out, cmd->out, mkey_index, mkey->o.id);
 }
 

@@ -9,6 +9,8 @@
 #include "bus/dma.h"
 #include "obj/table.h"
 
+struct Mlx5Umem;
+
 /** mkc.access_mode (driver: device.h). */
 typedef enum Mlx5MkeyMode {
     MLX5_MKC_ACCESS_MODE_PA = 0x0,
@@ -96,6 +98,7 @@ typedef struct Mlx5Mkey {
     struct Mlx5Sig *sig;     /* byte stream format, once UMR loaded one */
     bool sig_on;             /* enabled and in use */
     Mlx5Xlt xlt;
+    struct Mlx5Umem *umem;   /* whose pages it covers, referenced; or NULL */
     struct Mlx5Mkey *bound;  /* a memory window's region, referenced */
     uint32_t klm_at;         /* where the last walk of a KLM list stood: */
     uint64_t klm_off;        /* entry and its first byte */

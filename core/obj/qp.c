@@ -15,13 +15,13 @@
  *   REG_UMR                                            may come at RST2INIT
  *   all others                                         needed
  *
- * Left out: DC, raw packet, underlay and special QP0, queues in a UMEM, WQE
- * signatures, real-time stamps, and numbers chosen by the driver.
+ * Left out: DC, raw packet, underlay and special QP0, WQE signatures, real-time stamps, and numbers chosen by the driver.
  */
 #include "obj/engine.h"
 #include "obj/limits.h"
 #include "obj/qp_internal.h"
 #include "obj/uar.h"
+#include "obj/umem.h"
 
 #define SQ_BB_BYTES 64
 
@@ -142,9 +142,8 @@ static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
     if (MLX5_GET(create_qp_in, cmd->in, input_qpn)) {
         return MLX5_SYND_QP_INPUT_QPN;
     }
-    if (MLX5_GET(create_qp_in, cmd->in, wq_umem_valid) ||
-        MLX5_GET(qpc, p->qpc, dbr_umem_valid)) {
-        return MLX5_SYND_QP_UMEM;
+    if (cmd->uid && MLX5_GET(qpc, p->qpc, rlky)) {
+        return MLX5_SYND_QP_USER_RLKEY;
     }
     if (MLX5_GET(qpc, p->qpc, wq_signature)) {
         return MLX5_SYND_QP_SIGNATURE;
@@ -248,7 +247,8 @@ void mlx5_qp_refresh(Mlx5Qp *qp)
     qp->user_index = MLX5_GET(qpc, qp->qpc, user_index);
 }
 
-static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
+static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring,
+                   uint64_t dbr_gpa)
 {
     memcpy(qp->qpc, p->qpc, sizeof(qp->qpc));
     qp->state = MLX5_QP_STATE_RST;
@@ -273,7 +273,7 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
     qp->rq_wqe_bytes = p->rq_wqe_bytes;
     qp->sq_log_size = p->sq_log_size;
     qp->sq_base_bytes = p->rq_bytes;
-    qp->dbr_gpa = MLX5_GET(qpc, p->qpc, dbr_addr);
+    qp->dbr_gpa = dbr_gpa;
     /* Other services have no such completions (driver: create_user_qp). */
     if (p->st == MLX5_QP_ST_RC || p->st == MLX5_QP_ST_DCI) {
         qp->cs_req_bytes = scatter_bytes(p->send_cq,
@@ -290,7 +290,7 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring)
 
 /* Make what passed all checks. Return: NULL if no number is free. */
 static Mlx5Qp *qp_new(Mlx5Func *func, Mlx5Cmd *cmd, const QpParams *p,
-                      Mlx5Ring *ring)
+                      Mlx5Ring *ring, uint64_t dbr_gpa)
 {
     Mlx5Qp *qp = mlx5_obj_new(func, MLX5_OBJ_QP, sizeof(*qp), cmd->uid);
 
@@ -299,11 +299,33 @@ static Mlx5Qp *qp_new(Mlx5Func *func, Mlx5Cmd *cmd, const QpParams *p,
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_QP_NONE_FREE);
         return NULL;
     }
-    commit(qp, p, ring);
+    commit(qp, p, ring, dbr_gpa);
     if (func->engine && func->engine->qp_created) {
         func->engine->qp_created(qp);
     }
     return qp;
+}
+
+static bool find_memory(Mlx5Func *func, Mlx5Cmd *cmd, const QpParams *p,
+                        Mlx5Ring *ring, uint64_t *dbr_gpa)
+{
+    bool queues = p->has_sq || p->has_rq;
+    Mlx5QueueMem mem = {
+        .bytes = p->rq_bytes + p->sq_bytes,
+        .pas_off = MLX5_BYTE_OFF(create_qp_in, pas),
+        .log_page_size = MLX5_GET(qpc, p->qpc, log_page_size),
+        .page_offset = MLX5_GET(qpc, p->qpc, page_offset),
+        /* A QP without queues of its own needs no memory (XRC target). */
+        .umem_valid = queues && MLX5_GET(create_qp_in, cmd->in, wq_umem_valid),
+        .umem_id = MLX5_GET(create_qp_in, cmd->in, wq_umem_id),
+        .umem_offset = MLX5_GET(create_qp_in, cmd->in, wq_umem_offset),
+        .dbr_umem_valid = queues && MLX5_GET(qpc, p->qpc, dbr_umem_valid),
+        .dbr_umem_id = MLX5_GET(qpc, p->qpc, dbr_umem_id),
+        .dbr = MLX5_GET(qpc, p->qpc, dbr_addr),
+        .bad_pages = MLX5_SYND_QP_PAGES,
+    };
+
+    return mlx5_queue_mem_get(func, cmd, &mem, ring, dbr_gpa);
 }
 
 void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
@@ -312,6 +334,7 @@ void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
     uint32_t syndrome;
     QpParams p;
     Mlx5Ring ring;
+    uint64_t dbr_gpa;
     Mlx5Qp *qp;
 
     parse(qpc, &p);
@@ -323,14 +346,10 @@ void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
     if (!find_links(func, cmd, &p)) {
         return;
     }
-    if (!mlx5_ring_from_cmd(&ring, func, cmd, MLX5_BYTE_OFF(create_qp_in, pas),
-                            MLX5_GET(qpc, qpc, log_page_size),
-                            MLX5_GET(qpc, qpc, page_offset),
-                            p.rq_bytes + p.sq_bytes)) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_QP_PAGES);
+    if (!find_memory(func, cmd, &p, &ring, &dbr_gpa)) {
         return;
     }
-    qp = qp_new(func, cmd, &p, &ring);
+    qp = qp_new(func, cmd, &p, &ring, dbr_gpa);
     if (qp) {
         MLX5_SET(create_qp_out, cmd->out, qpn, qp->o.id);
     }

@@ -334,6 +334,10 @@ static void apply_context(Mlx5Qp *qp, Mlx5Cmd *cmd, const Transition *t)
     }
     groups |= required_groups(t, qp);
     syndrome = check_values(qpc, groups);
+    if (!syndrome && (groups & GRP_SETUP) && qp->o.uid &&
+        MLX5_GET(qpc, qpc, rlky)) {
+        syndrome = MLX5_SYND_QP_INIT_USER_RLKEY;
+    }
     if (syndrome) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;

@@ -3,6 +3,7 @@
  * Queue memory; see ring.h.
  */
 #include "obj/ring.h"
+#include "obj/umem.h"
 
 uint64_t mlx5_ring_pages_needed(uint64_t size, uint64_t offset,
                                 uint32_t log_page)
@@ -55,6 +56,30 @@ bool mlx5_ring_from_cmd(Mlx5Ring *ring, Mlx5Func *func, const Mlx5Cmd *cmd,
                           (uint64_t)page_offset << (log_page - 6), size_bytes);
 }
 
+void mlx5_ring_from_umem(Mlx5Ring *ring, Mlx5Umem *umem, uint64_t umem_offset,
+                         uint64_t size_bytes)
+{
+    uint64_t page = UINT64_C(1) << umem->log_page_bytes;
+    uint64_t first = umem->page_offset + umem_offset;
+
+    memset(ring, 0, sizeof(*ring));
+    ring->func = umem->o.func;
+    ring->log_page_bytes = umem->log_page_bytes;
+    ring->offset_bytes = first & (page - 1);
+    ring->size_bytes = size_bytes;
+    ring->num_pages = mlx5_ring_pages_needed(size_bytes, ring->offset_bytes,
+                                             ring->log_page_bytes);
+    ring->pages = g_new(uint64_t, ring->num_pages);
+    for (uint32_t i = 0; i < ring->num_pages; i++) {
+        uint64_t mtt = umem->mtt[(first >> umem->log_page_bytes) + i];
+
+        ring->pages[i] = mtt & ~(page - 1);
+    }
+    ring->read_only = !umem->writable;
+    ring->umem = umem;
+    mlx5_obj_ref(umem);
+}
+
 void mlx5_ring_put_pas(const Mlx5Ring *ring, Mlx5Cmd *cmd, uint32_t pas_off)
 {
     uint32_t room = cmd->out_len > pas_off ? (cmd->out_len - pas_off) / 8 : 0;
@@ -68,6 +93,8 @@ void mlx5_ring_put_pas(const Mlx5Ring *ring, Mlx5Cmd *cmd, uint32_t pas_off)
 void mlx5_ring_clear(Mlx5Ring *ring)
 {
     g_free(ring->pages);
+    mlx5_obj_unref(ring->umem);
+    mlx5_obj_unref(ring->dbr_umem);
     memset(ring, 0, sizeof(*ring));
 }
 
@@ -109,7 +136,8 @@ bool mlx5_ring_write(const Mlx5Ring *ring, uint64_t at, const void *buf,
 {
     const uint8_t *p = buf;
 
-    if (!mlx5_range_inside(at, len, 0, ring->size_bytes)) {
+    if (!mlx5_range_inside(at, len, 0, ring->size_bytes) ||
+        ring->read_only) {
         return false;
     }
     while (len) {

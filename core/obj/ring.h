@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A queue's memory in the guest: pages named by a page list at creation
- * (contract of every CREATE_*: pas[], log_page_size, page_offset).
+ * (contract of every CREATE_*: pas[], log_page_size, page_offset), or a part of
+ * a UMEM (obj/umem.h).
  */
 #ifndef MLX5_OBJ_RING_H
 #define MLX5_OBJ_RING_H
 
 #include "bus/dma.h"
 #include "fw/cmd.h"
+
+struct Mlx5Umem;
 
 /** Read-only after creation. */
 typedef struct Mlx5Ring {
@@ -17,6 +20,9 @@ typedef struct Mlx5Ring {
     uint32_t log_page_bytes;
     uint64_t offset_bytes;   /* of the ring in its first page */
     uint64_t size_bytes;
+    bool read_only;          /* in a UMEM that the card may not write */
+    /* Referenced by the ring: where it and its doorbell record are, or NULL. */
+    struct Mlx5Umem *umem, *dbr_umem;
 } Mlx5Ring;
 
 /** Pages needed for @size bytes at @offset with pages of 2^@log_page. */
@@ -36,6 +42,9 @@ bool mlx5_ring_init(Mlx5Ring *ring, Mlx5Func *func, const uint8_t *pas,
 bool mlx5_ring_from_cmd(Mlx5Ring *ring, Mlx5Func *func, const Mlx5Cmd *cmd,
                         uint32_t pas_off, uint32_t log_page_size,
                         uint32_t page_offset, uint64_t size_bytes);
+/** The same in @umem, which is referenced; the caller checked the bounds. */
+void mlx5_ring_from_umem(Mlx5Ring *ring, struct Mlx5Umem *umem,
+                         uint64_t umem_offset, uint64_t size_bytes);
 /** Answer a query: the page list, as far as the output has room. */
 void mlx5_ring_put_pas(const Mlx5Ring *ring, Mlx5Cmd *cmd, uint32_t pas_off);
 void mlx5_ring_clear(Mlx5Ring *ring);

@@ -27,7 +27,9 @@ static bool check_rqc(Mlx5Cmd *cmd, const uint8_t *rqc)
            mlx5_check_param(cmd, MLX5_GET(rqc, rqc, state) ==
                             MLX5_WQ_STATE_RST, MLX5_SYND_RQ_CREATE_STATE) &&
            mlx5_check_param(cmd, MLX5_GET(rqc, rqc, ts_format) <=
-                            TS_FORMAT_MAX, MLX5_SYND_RQ_TS_FORMAT);
+                            TS_FORMAT_MAX, MLX5_SYND_RQ_TS_FORMAT) &&
+           mlx5_check_param(cmd, !cmd->uid || !MLX5_GET(rqc, rqc, rlky),
+                            MLX5_SYND_RQ_USER_RLKEY);
 }
 
 /* Counter set 0 is "none" (driver: mlx5_ib counters.c). */

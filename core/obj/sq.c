@@ -8,6 +8,7 @@
 #include "obj/check.h"
 #include "obj/eth_engine.h"
 #include "obj/eth_limits.h"
+#include "obj/uctx.h"
 
 /* sqc.ts_format: 0 free running, 1 the function's default, 2 real time. */
 #define TS_FORMAT_MAX 1
@@ -34,6 +35,8 @@ static bool check_sqc(Mlx5Cmd *cmd, const uint8_t *sqc)
                             MLX5_WQ_STATE_RST, MLX5_SYND_SQ_CREATE_STATE) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, ts_format) <=
                             TS_FORMAT_MAX, MLX5_SYND_SQ_TS_FORMAT) &&
+           mlx5_check_param(cmd, !cmd->uid || !MLX5_GET(sqc, sqc, rlky),
+                            MLX5_SYND_SQ_USER_RLKEY) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, tis_lst_sz) <= 1,
                             MLX5_SYND_SQ_TIS_LIST);
 }
@@ -51,7 +54,10 @@ static bool find_refs(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *sqc,
     }
     sq->tis = mlx5_obj_find(func, cmd, MLX5_OBJ_TIS,
                             MLX5_GET(sqc, sqc, tis_num_0), MLX5_SYND_SQ_TIS);
-    return sq->tis != NULL;
+    return sq->tis != NULL &&
+           mlx5_check(cmd, mlx5_uctx_may(func, cmd->uid,
+                                         MLX5_UCTX_CAP_RAW_TX),
+                      MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_SQ_RAW_TX);
 }
 
 static void hold(Mlx5Sq *sq)

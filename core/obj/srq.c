@@ -10,8 +10,7 @@
  *
  * The contexts hold the same facts in different places: each is parsed into
  * Mlx5SrqParams, checked and made by the same code. Taking WQEs out of the
- * queue is rdma/recv.c. Left out: WQE signatures, queues in a UMEM, errors
- * states by command.
+ * queue is rdma/recv.c. Left out: WQE signatures, error states by command.
  */
 #include "obj/engine.h"
 #include "obj/limits.h"
@@ -40,9 +39,6 @@ static uint32_t check_params(const Mlx5SrqParams *p)
     if (p->bad_type) {
         return MLX5_SYND_SRQ_TYPE;
     }
-    if (p->umem) {
-        return MLX5_SYND_SRQ_UMEM;
-    }
     if (p->signature) {
         return MLX5_SYND_SRQ_SIGNATURE;
     }
@@ -53,7 +49,7 @@ static uint32_t check_params(const Mlx5SrqParams *p)
         1u << p->wqe_log > MLX5_MAX_WQE_SZ_RQ) {
         return MLX5_SYND_SRQ_STRIDE;
     }
-    if (p->dbr % 8) {
+    if (p->mem.dbr % 8) {
         return MLX5_SYND_SRQ_DBR;
     }
     return p->lwm > 1u << p->log_size ? MLX5_SYND_SRQ_LIMIT : 0;
@@ -88,7 +84,8 @@ static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p,
 }
 
 static void srq_commit(Mlx5Srq *srq, const Mlx5SrqParams *p,
-                       const SrqLinks *links, const Mlx5Ring *ring)
+                       const SrqLinks *links, const Mlx5Ring *ring,
+                       uint64_t dbr_gpa)
 {
     srq->kind = p->kind;
     srq->pd = links->pd;
@@ -101,7 +98,7 @@ static void srq_commit(Mlx5Srq *srq, const Mlx5SrqParams *p,
     srq->log_size = p->log_size;
     srq->wqe_bytes = 1u << p->wqe_log;
     srq->cyclic = p->cyclic;
-    srq->dbr_gpa = p->dbr;
+    srq->dbr_gpa = dbr_gpa;
     srq->user_index = p->user_index;
     srq->lwm = p->lwm;
     memcpy(srq->ctx, p->ctx, p->ctx_bytes);
@@ -110,8 +107,10 @@ static void srq_commit(Mlx5Srq *srq, const Mlx5SrqParams *p,
 Mlx5Srq *mlx5_srq_create(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p)
 {
     uint32_t syndrome = check_params(p);
+    Mlx5QueueMem mem = p->mem;
     SrqLinks links;
     Mlx5Ring ring;
+    uint64_t dbr_gpa;
     Mlx5Srq *srq;
 
     if (syndrome) {
@@ -121,10 +120,9 @@ Mlx5Srq *mlx5_srq_create(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p)
     if (!find_links(func, cmd, p, &links)) {
         return NULL;
     }
-    if (!mlx5_ring_from_cmd(&ring, func, cmd, p->pas_off, p->log_page_size,
-                            p->page_offset,
-                            UINT64_C(1) << (p->log_size + p->wqe_log))) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_SRQ_PAGES);
+    mem.bytes = UINT64_C(1) << (p->log_size + p->wqe_log);
+    mem.bad_pages = MLX5_SYND_SRQ_PAGES;
+    if (!mlx5_queue_mem_get(func, cmd, &mem, &ring, &dbr_gpa)) {
         return NULL;
     }
     srq = mlx5_obj_new(func, MLX5_OBJ_SRQ, sizeof(*srq), cmd->uid);
@@ -133,7 +131,7 @@ Mlx5Srq *mlx5_srq_create(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5SrqParams *p)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_SRQ_NONE_FREE);
         return NULL;
     }
-    srq_commit(srq, p, &links, &ring);
+    srq_commit(srq, p, &links, &ring, dbr_gpa);
     return srq;
 }
 
@@ -205,17 +203,12 @@ void mlx5_srq_parse_wq(const Mlx5Cmd *cmd, const uint8_t *wq, Mlx5SrqParams *p)
     p->pdn = MLX5_GET(wq, wq, pd);
     p->log_size = MLX5_GET(wq, wq, log_wq_sz);
     p->wqe_log = MLX5_GET(wq, wq, log_wq_stride);
-    p->dbr = MLX5_GET(wq, wq, dbr_addr);
+    p->mem = mlx5_wq_mem(cmd, wq);
     p->lwm = MLX5_GET(wq, wq, lwm);
     p->cyclic = type == MLX5_WQ_TYPE_CYCLIC;
     p->signature = MLX5_GET(wq, wq, wq_signature);
-    p->umem = MLX5_GET(wq, wq, wq_umem_valid) ||
-              MLX5_GET(wq, wq, dbr_umem_valid);
     p->bad_type = type != MLX5_WQ_TYPE_LINKED_LIST &&
                   type != MLX5_WQ_TYPE_CYCLIC;
-    p->log_page_size = MLX5_GET(wq, wq, log_wq_pg_sz);
-    p->page_offset = MLX5_GET(wq, wq, page_offset);
-    p->pas_off = wq + MLX5_BYTE_OFF(wq, pas) - cmd->in;
 }
 
 void mlx5_srq_query_wq(Mlx5Srq *srq, Mlx5Cmd *cmd, uint8_t *wq)
@@ -310,18 +303,25 @@ void mlx5_cmd_create_xrc_srq(Mlx5Func *func, Mlx5Cmd *cmd)
         .cqn = MLX5_GET(xrc_srqc, ctx, cqn),
         .log_size = MLX5_GET(xrc_srqc, ctx, log_xrc_srq_size),
         .wqe_log = MLX5_GET(xrc_srqc, ctx, log_rq_stride) + 4,
-        .dbr = MLX5_GET(xrc_srqc, ctx, db_record_addr_h) << 32 |
-               MLX5_GET(xrc_srqc, ctx, db_record_addr_l) << 2,
+        .mem = {
+            .pas_off = MLX5_BYTE_OFF(create_xrc_srq_in, pas),
+            .log_page_size = MLX5_GET(xrc_srqc, ctx, log_page_size),
+            .page_offset = MLX5_GET(xrc_srqc, ctx, page_offset),
+            .umem_valid = MLX5_GET(create_xrc_srq_in, cmd->in,
+                                   xrc_srq_umem_valid),
+            .umem_id = MLX5_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_id),
+            .umem_offset = MLX5_GET(create_xrc_srq_in, cmd->in,
+                                    xrc_srq_umem_offset),
+            .dbr_umem_valid = MLX5_GET(xrc_srqc, ctx, dbr_umem_valid),
+            .dbr_umem_id = MLX5_GET(xrc_srqc, ctx, dbr_umem_id),
+            .dbr = MLX5_GET(xrc_srqc, ctx, db_record_addr_h) << 32 |
+                   MLX5_GET(xrc_srqc, ctx, db_record_addr_l) << 2,
+        },
         .user_index = MLX5_GET(xrc_srqc, ctx, user_index),
         .lwm = MLX5_GET(xrc_srqc, ctx, lwm),
         .cyclic = MLX5_GET(xrc_srqc, ctx, basic_cyclic_rcv_wqe) ||
                   MLX5_GET(xrc_srqc, ctx, cont_srq),
         .signature = MLX5_GET(xrc_srqc, ctx, wq_signature),
-        .umem = MLX5_GET(xrc_srqc, ctx, dbr_umem_valid) ||
-                MLX5_GET(create_xrc_srq_in, cmd->in, xrc_srq_umem_valid),
-        .log_page_size = MLX5_GET(xrc_srqc, ctx, log_page_size),
-        .page_offset = MLX5_GET(xrc_srqc, ctx, page_offset),
-        .pas_off = MLX5_BYTE_OFF(create_xrc_srq_in, pas),
         .ctx = ctx,
         .ctx_bytes = MLX5_ST_SZ_BYTES(xrc_srqc),
     };
@@ -394,13 +394,15 @@ void mlx5_cmd_create_srq(Mlx5Func *func, Mlx5Cmd *cmd)
         .pdn = MLX5_GET(srqc, ctx, pd),
         .log_size = MLX5_GET(srqc, ctx, log_srq_size),
         .wqe_log = MLX5_GET(srqc, ctx, log_rq_stride) + 4,
-        .dbr = MLX5_GET(srqc, ctx, dbr_addr),
+        .mem = {
+            .pas_off = MLX5_BYTE_OFF(create_srq_in, pas),
+            .log_page_size = MLX5_GET(srqc, ctx, log_page_size),
+            .page_offset = MLX5_GET(srqc, ctx, page_offset),
+            .dbr = MLX5_GET(srqc, ctx, dbr_addr),
+        },
         .lwm = MLX5_GET(srqc, ctx, lwm),
         .cyclic = MLX5_GET(srqc, ctx, cont_srq),
         .signature = MLX5_GET(srqc, ctx, wq_signature),
-        .log_page_size = MLX5_GET(srqc, ctx, log_page_size),
-        .page_offset = MLX5_GET(srqc, ctx, page_offset),
-        .pas_off = MLX5_BYTE_OFF(create_srq_in, pas),
         .ctx = ctx,
         .ctx_bytes = MLX5_ST_SZ_BYTES(srqc),
     };

@@ -7,17 +7,17 @@
 #define MLX5_OBJ_SRQ_INTERNAL_H
 
 #include "obj/srq.h"
+#include "obj/wq.h"
 
 /** What a CREATE command asks for, whatever its context looks like. */
 typedef struct Mlx5SrqParams {
     Mlx5SrqKind kind;
     uint32_t pdn, xrcdn, cqn;
     uint32_t log_size, wqe_log;
-    uint64_t dbr;
+    Mlx5QueueMem mem;            /* its size follows from the above */
     uint32_t user_index;
     uint16_t lwm;
-    bool cyclic, signature, umem, bad_state, bad_type;
-    uint32_t log_page_size, page_offset, pas_off;
+    bool cyclic, signature, bad_state, bad_type;
     const uint8_t *ctx;
     uint32_t ctx_bytes;
 } Mlx5SrqParams;

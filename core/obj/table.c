@@ -77,6 +77,8 @@ LIMIT(flow_counter, 1u << MLX5_LOG_MAX_FLOW_BULKS)
 LIMIT(modify_header, 1u << MLX5_LOG_MAX_MODIFY_HEADER)
 LIMIT(packet_reformat, 1u << MLX5_LOG_MAX_PACKET_REFORMAT)
 LIMIT(psv, 1u << MLX5_LOG_MAX_PSV)
+LIMIT(uctx, 1u << MLX5_LOG_MAX_UCTX)
+LIMIT(umem, 1u << MLX5_LOG_MAX_UMEM)
 
 static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_UAR] = { "uar", 8, limit_uar, NULL },
@@ -103,6 +105,8 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_PACKET_REFORMAT] = { "packet_reformat", 1,
                                    limit_packet_reformat, NULL },
     [MLX5_OBJ_PSV] = { "psv", 1, limit_psv, mlx5_psv_release },
+    [MLX5_OBJ_UCTX] = { "uctx", 1, limit_uctx, NULL },
+    [MLX5_OBJ_UMEM] = { "umem", 1, limit_umem, mlx5_umem_release },
 };
 
 /* Dependants first: each type only names types to its right. */
@@ -110,8 +114,9 @@ static const uint8_t clear_order[] = {
     MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_FLOW_COUNTER, MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
     MLX5_OBJ_QP, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
-    MLX5_OBJ_MKEY, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD, MLX5_OBJ_TRANSPORT_DOMAIN,
-    MLX5_OBJ_PD, MLX5_OBJ_UAR,
+    MLX5_OBJ_MKEY, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
+    MLX5_OBJ_TRANSPORT_DOMAIN, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_UMEM,
+    MLX5_OBJ_UCTX,
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(clear_order) == MLX5_OBJ_TYPE_COUNT);
 
@@ -301,6 +306,50 @@ void mlx5_obj_delete(void *opaque)
     chunk->used--;
     space->count--;
     g_free(obj);
+}
+
+/* More passes than this a chain of objects of one type does not get. */
+#define MAX_SWEEPS 64
+
+typedef struct Sweep {
+    uint16_t uid;
+    uint32_t freed;
+} Sweep;
+
+static void sweep_one(void *opaque_obj, void *opaque)
+{
+    Mlx5Obj *obj = opaque_obj;
+    Sweep *sweep = opaque;
+
+    if (obj->uid == sweep->uid && obj->refs == 0) {
+        mlx5_obj_delete(obj);
+        sweep->freed++;
+    }
+}
+
+static void orphan_one(void *opaque_obj, void *opaque)
+{
+    Mlx5Obj *obj = opaque_obj;
+
+    if (obj->uid == ((Sweep *)opaque)->uid) {
+        obj->uid = 0;
+    }
+}
+
+void mlx5_obj_free_owned(Mlx5Func *func, uint16_t uid)
+{
+    Sweep sweep = { uid, 1 };
+
+    for (unsigned pass = 0; sweep.freed && pass < MAX_SWEEPS; pass++) {
+        sweep.freed = 0;
+        for (size_t i = 0; i < G_N_ELEMENTS(clear_order); i++) {
+            space_foreach(&func->obj->space[clear_order[i]], sweep_one,
+                          &sweep);
+        }
+    }
+    for (unsigned type = 0; type < MLX5_OBJ_TYPE_COUNT; type++) {
+        space_foreach(&func->obj->space[type], orphan_one, &sweep);
+    }
 }
 
 uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type)

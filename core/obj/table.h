@@ -35,6 +35,8 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT,
     MLX5_OBJ_PSV,
+    MLX5_OBJ_UCTX,
+    MLX5_OBJ_UMEM,
     MLX5_OBJ_TYPE_COUNT
 } Mlx5ObjType;
 
@@ -77,6 +79,7 @@ void mlx5_rq_release(void *obj);
 void mlx5_flow_table_release(void *obj);
 void mlx5_flow_counter_release(void *obj);
 void mlx5_psv_release(void *obj);
+void mlx5_umem_release(void *obj);
 
 Mlx5ObjTables *mlx5_obj_tables_new(void);
 /** Free every object, dependants first. Used by reset and teardown. */
@@ -93,6 +96,11 @@ void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id);
 /** The number is free again; the type's free() is called. refs must be 0. */
 void mlx5_obj_delete(void *obj);
 uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type);
+/**
+ * Free all objects of user context @uid. What objects of the kernel still use
+ * becomes the kernel's.
+ */
+void mlx5_obj_free_owned(Mlx5Func *func, uint16_t uid);
 /** Objects of all types together. */
 uint32_t mlx5_obj_total(Mlx5Func *func);
 const char *mlx5_obj_type_name(Mlx5ObjType type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Work queue contexts; see wq.h. Left out: linked-list and striding queues,
- * UMEM-backed rings, signatures (all refused).
+ * signatures (all refused).
  */
 #include "obj/uar.h"
 #include "obj/wq.h"
@@ -9,14 +9,11 @@
 #include "obj/check.h"
 #include "obj/eth_limits.h"
 
-#define PAS_BYTES 8
 #define DBR_ALIGN 8
 
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(wq, wq_signature, WQ_SIGNATURE),
     MLX5_ZERO(wq, cd_slave, WQ_CD_SLAVE),
-    MLX5_ZERO(wq, dbr_umem_valid, WQ_DBR_UMEM),
-    MLX5_ZERO(wq, wq_umem_valid, WQ_UMEM),
     MLX5_ZERO(wq, shampo_enable, WQ_SHAMPO),
 };
 
@@ -59,35 +56,35 @@ static bool find_owners(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
     return wq->uar != NULL;
 }
 
-static bool make_ring(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
-                      Mlx5Wq *wq)
+Mlx5QueueMem mlx5_wq_mem(const Mlx5Cmd *cmd, const uint8_t *wq)
 {
-    const uint8_t *pas = in->wq + MLX5_ST_SZ_BYTES(wq);
-    uint32_t at = pas - cmd->in;
-    uint32_t num_pas = cmd->in_len > at ? (cmd->in_len - at) / PAS_BYTES : 0;
-    uint32_t log_page = 12 + MLX5_GET(wq, in->wq, log_wq_pg_sz);
-    /* In 64ths of a page (driver: mlx5_umem_find_best_quantized_pgoff). */
-    uint64_t offset = (uint64_t)MLX5_GET(wq, in->wq, page_offset)
-                      << (log_page - 6);
-
-    return mlx5_check_param(cmd, mlx5_ring_init(&wq->ring, func, pas, num_pas,
-                                                log_page, offset,
-                                                UINT64_C(1) << (wq->log_size +
-                                                                wq->log_stride)),
-                            MLX5_SYND_WQ_PAS);
+    return (Mlx5QueueMem){
+        .pas_off = wq + MLX5_ST_SZ_BYTES(wq) - cmd->in,
+        .log_page_size = MLX5_GET(wq, wq, log_wq_pg_sz),
+        .page_offset = MLX5_GET(wq, wq, page_offset),
+        .umem_valid = MLX5_GET(wq, wq, wq_umem_valid),
+        .umem_id = MLX5_GET(wq, wq, wq_umem_id),
+        .umem_offset = MLX5_GET(wq, wq, wq_umem_offset),
+        .dbr_umem_valid = MLX5_GET(wq, wq, dbr_umem_valid),
+        .dbr_umem_id = MLX5_GET(wq, wq, dbr_umem_id),
+        .dbr = MLX5_GET(wq, wq, dbr_addr),
+    };
 }
 
 bool mlx5_wq_parse(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
                    Mlx5Wq *wq)
 {
+    Mlx5QueueMem mem = mlx5_wq_mem(cmd, in->wq);
+
     memset(wq, 0, sizeof(*wq));
     if (!check_shape(cmd, in) || !find_owners(func, cmd, in, wq)) {
         return false;
     }
     wq->log_size = MLX5_GET(wq, in->wq, log_wq_sz);
     wq->log_stride = MLX5_GET(wq, in->wq, log_wq_stride);
-    wq->dbr_gpa = MLX5_GET(wq, in->wq, dbr_addr);
-    return make_ring(func, cmd, in, wq);
+    mem.bytes = UINT64_C(1) << (wq->log_size + wq->log_stride);
+    mem.bad_pages = MLX5_SYND_WQ_PAS;
+    return mlx5_queue_mem_get(func, cmd, &mem, &wq->ring, &wq->dbr_gpa);
 }
 
 void mlx5_wq_hold(Mlx5Wq *wq)

@@ -8,6 +8,7 @@
 
 #include "obj/ring.h"
 #include "obj/table.h"
+#include "obj/umem.h"
 
 /** wq.wq_type (driver: mlx5_ifc.h). */
 typedef enum Mlx5WqType {
@@ -39,6 +40,9 @@ static inline uint32_t mlx5_wq_pdn(const Mlx5Wq *wq)
 {
     return wq->pd ? wq->pd->id : 0;
 }
+
+/** What the layout at @wq, inside @cmd's input, says of memory. */
+Mlx5QueueMem mlx5_wq_mem(const Mlx5Cmd *cmd, const uint8_t *wq);
 
 /** Where a command has its wq layout. */
 typedef struct Mlx5WqIn {

@@ -39,6 +39,7 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     NUM("log-max-mkey", log_max_mkey, "log2 of the memory keys advertised"),
     NUM("log-max-cq-sz", log_max_cq_sz,
         "log2 of the entries a completion queue may have"),
+    FLAG("devx", devx, "offer DevX: firmware commands from user programs"),
     FLAG("mw", mw, "offer memory windows"),
     FLAG("signature", signature, "offer block signatures (T10-DIF, CRC)"),
     FLAG("xrc", xrc,

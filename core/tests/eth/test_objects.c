@@ -6,6 +6,7 @@
  */
 #include "obj/engine.h"
 #include "obj/eth_limits.h"
+#include "obj/uctx.h"
 #include "tests/eth/eth_helper.h"
 
 static Net n;
@@ -342,8 +343,8 @@ static const Spoil spoils[] = {
     WQ(mk_rq, wq_type, 3, BAD_PARAM_ERR, WQ_TYPE),
     WQ(mk_sq, wq_signature, 1, BAD_PARAM_ERR, WQ_SIGNATURE),
     WQ(mk_sq, cd_slave, 1, BAD_PARAM_ERR, WQ_CD_SLAVE),
-    WQ(mk_sq, dbr_umem_valid, 1, BAD_PARAM_ERR, WQ_DBR_UMEM),
-    WQ(mk_sq, wq_umem_valid, 1, BAD_PARAM_ERR, WQ_UMEM),
+    WQ(mk_sq, dbr_umem_valid, 1, BAD_RES_ERR, DBR_UMEM),
+    WQ(mk_sq, wq_umem_valid, 1, BAD_RES_ERR, QUEUE_UMEM),
     WQ(mk_rq, shampo_enable, 1, BAD_PARAM_ERR, WQ_SHAMPO),
     WQ(mk_sq, log_wq_sz, 16, BAD_PARAM_ERR, WQ_SIZE),
     WQ(mk_sq, log_wq_stride, 5, BAD_PARAM_ERR, WQ_STRIDE),
@@ -899,6 +900,61 @@ START_TEST(reset_frees)
 END_TEST
 
 /* Numbers of SQs never meet those of QPs. */
+static void share(void *obj, void *opaque)
+{
+    (void)opaque;
+    ((Mlx5Obj *)obj)->uid = MLX5_SHARED_UID;
+}
+
+static uint16_t make_uctx(uint32_t cap)
+{
+    FAKE_BUFFERS(create_uctx);
+
+    MLX5_SET(uctx, MLX5_ADDR_OF(create_uctx_in, in, uctx), cap, cap);
+    FAKE_CMD_OK(n.d, CREATE_UCTX, create_uctx, in, out);
+    return MLX5_GET(create_uctx_out, out, uid);
+}
+
+static void user_refused(const uint8_t *in, uint32_t len, uint32_t syndrome)
+{
+    uint8_t out[512];
+
+    ck_assert(!fake_driver_cmd(n.d, in, len, out, sizeof(out)));
+    ck_assert_uint_eq(n.d->syndrome, syndrome);
+}
+
+/* Raw frames need a privilege; the reserved lkey no user may have. */
+START_TEST(user_queues)
+{
+    static const Mlx5ObjType shared[] = {
+        MLX5_OBJ_CQ, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_TIS,
+    };
+    uint8_t in[MAX_IN] = { 0 }, out[512];
+    uint8_t *sqc = MLX5_ADDR_OF(create_sq_in, in, ctx);
+    uint8_t *rqc = MLX5_ADDR_OF(create_rq_in, in, ctx);
+    uint16_t plain = make_uctx(0), raw = make_uctx(MLX5_UCTX_CAP_RAW_TX);
+    uint32_t len = mk_sq(in);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(shared); i++) {
+        mlx5_obj_foreach(n.func, shared[i], share, NULL);
+    }
+    MLX5_SET(create_sq_in, in, uid, plain);
+    user_refused(in, len, MLX5_SYND_SQ_RAW_TX);
+    MLX5_SET(create_sq_in, in, uid, raw);
+    ck_assert(fake_driver_cmd(n.d, in, len, out, sizeof(out)));
+    MLX5_SET(sqc, sqc, rlky, 1);
+    user_refused(in, len, MLX5_SYND_SQ_USER_RLKEY);
+
+    memset(in, 0, sizeof(in));
+    len = mk_rq(in);
+    MLX5_SET(create_rq_in, in, uid, plain);
+    MLX5_SET(rqc, rqc, rlky, 1);
+    user_refused(in, len, MLX5_SYND_RQ_USER_RLKEY);
+    MLX5_SET(rqc, rqc, rlky, 0);
+    ck_assert(fake_driver_cmd(n.d, in, len, out, sizeof(out)));
+}
+END_TEST
+
 START_TEST(sq_numbers)
 {
     ck_assert_uint_ge(n.sq.number, MLX5_SQ_FIRST_ID);
@@ -926,6 +982,7 @@ int main(void)
     tcase_add_test(t, modify_tir);
     tcase_add_test(t, reset_frees);
     tcase_add_test(t, sq_numbers);
+    tcase_add_test(t, user_queues);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -53,7 +53,7 @@ START_TEST(create_refusals)
     REFUSED(log_cq_size, f.h->func->props.log_max_cq_sz + 1, T_CQ_LEN(16),
             BAD_PARAM_ERR, CQ_SIZE);
     REFUSED(cqe_sz, 3, T_CQ_LEN(16), BAD_PARAM_ERR, CQ_CQE_SIZE);
-    REFUSED(dbr_umem_valid, 1, T_CQ_LEN(16), BAD_PARAM_ERR, CQ_UMEM);
+    REFUSED(dbr_umem_valid, 1, T_CQ_LEN(16), BAD_RES_ERR, DBR_UMEM);
     for (int bit = 0; bit < 3; bit++) {
         REFUSED(dbr_addr, DBR + (1 << bit), T_CQ_LEN(16), BAD_PARAM_ERR,
                 CQ_DBR);
@@ -68,7 +68,7 @@ START_TEST(create_refusals)
     t_cq_fill(&t, f.uar, f.eqn, LOG_SIZE, t_ring(2), DBR);
     MLX5_SET(create_cq_in, t.in, cq_umem_valid, 1);
     t_refused(f.h, &t, mlx5_cmd_create_cq, T_CQ_LEN(16),
-              MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_CQ_UMEM);
+              MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_QUEUE_UMEM);
 #undef REFUSED
     ck_assert_uint_eq(mlx5_obj_count(f.h->func, MLX5_OBJ_CQ), 1);
     fake_host_free(f.h);

@@ -5,6 +5,7 @@
 #include "fw/fw.h"
 #include "obj/eth_limits.h"
 #include "obj/limits.h"
+#include "obj/uctx.h"
 #include "tests/obj/obj_helper.h"
 
 START_TEST(capabilities_agree)
@@ -33,6 +34,9 @@ START_TEST(capabilities_agree)
     SAME(log_max_msg, MLX5_LOG_MAX_MSG);
     SAME(max_wqe_sz_sq, MLX5_MAX_WQE_SZ_SQ);
     SAME(max_wqe_sz_rq, MLX5_MAX_WQE_SZ_RQ);
+    SAME(log_max_uctx, MLX5_LOG_MAX_UCTX);
+    SAME(log_max_umem, MLX5_LOG_MAX_UMEM);
+    SAME(uctx_cap, MLX5_UCTX_CAP_RAW_TX);
     /* 0 is the code for 128 entries. */
     SAME(pkey_table_size, 0);
     ck_assert_uint_eq(MLX5_PKEY_TABLE_SIZE, 128);
@@ -42,7 +46,6 @@ START_TEST(capabilities_agree)
     SAME(max_flow_counter_15_0, MLX5_MAX_FLOW_COUNTERS & 0xffff);
     SAME(log_max_flow_counter_bulk, MLX5_LOG_MAX_FLOW_COUNTER_BULK);
     /* What commands refuse for want of the capability. */
-    SAME(log_max_uctx, 0);
     SAME(cqe_compression, 0);
     SAME(wq_signature, 0);
     SAME(dct, 0);

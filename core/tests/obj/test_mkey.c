@@ -91,10 +91,6 @@ START_TEST(create_refuses)
     refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_PG_ACCESS);
 
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
-    MLX5_SET(create_mkey_in, t.in, mkey_umem_valid, 1);
-    refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_UMEM);
-
-    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
     refused(&t, t_mkey_len(&t, 1, 2), MLX5_SYND_MKEY_XLT_ACTUAL);
 
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);

@@ -152,7 +152,7 @@ START_TEST(create_refusals)
     REFUSED(cs_res, 1, 4, BAD_PARAM_ERR, QP_SCATTER_OFF);
     REFUSED(wq_signature, 1, 4, BAD_PARAM_ERR, QP_SIGNATURE);
     REFUSED(ts_format, 2, 4, BAD_PARAM_ERR, QP_TS_FORMAT);
-    REFUSED(dbr_umem_valid, 1, 4, BAD_PARAM_ERR, QP_UMEM);
+    REFUSED(dbr_umem_valid, 1, 4, BAD_RES_ERR, DBR_UMEM);
     REFUSED(dbr_addr, T_QP_DBR + 4, 4, BAD_PARAM_ERR, QP_DBR);
     REFUSED(uar_page, f.uar + 1, 4, BAD_RES_ERR, QP_UAR);
     REFUSED(pd, f.pdn + 1, 4, BAD_RES_ERR, QP_PD);
@@ -181,7 +181,7 @@ START_TEST(create_refusals)
     TRY(4, BAD_PARAM_ERR, QP_INPUT_QPN);
     qp_fill(&t, &f, MLX5_QP_ST_RC);
     MLX5_SET(create_qp_in, t.in, wq_umem_valid, 1);
-    TRY(4, BAD_PARAM_ERR, QP_UMEM);
+    TRY(4, BAD_RES_ERR, QUEUE_UMEM);
 #undef REFUSED
 #undef TRY
     /* Nothing was made, nothing is held. */
@@ -300,6 +300,32 @@ START_TEST(owners)
 }
 END_TEST
 
+/* The reserved lkey opens all of memory: not for user contexts. */
+START_TEST(reserved_lkey)
+{
+    QpFixture f = qp_setup();
+    Mlx5Qp *qp = qp_make(&f, MLX5_QP_ST_RC);
+    TestCmd t;
+    uint8_t *qpc = qp_fill(&t, &f, MLX5_QP_ST_RC);
+
+    MLX5_SET(qpc, qpc, rlky, 1);
+    t_run(f.h, &t, mlx5_cmd_create_qp, T_QP_LEN(4), 9);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_USER_RLKEY);
+    qp->o.uid = 9;
+    memset(&t, 0, sizeof(t));
+    qpc = t.in + MLX5_BYTE_OFF(rst2init_qp_in, qpc);
+    MLX5_SET(rst2init_qp_in, t.in, qpn, qp->o.id);
+    MLX5_SET(qpc, qpc, rlky, 1);
+    t_run(f.h, &t, mlx5_cmd_rst2init_qp, MLX5_ST_SZ_BYTES(rst2init_qp_in), 9);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_INIT_USER_RLKEY);
+    ck_assert_int_eq(qp->state, MLX5_QP_STATE_RST);
+    MLX5_SET(qpc, qpc, rlky, 0);
+    t_run(f.h, &t, mlx5_cmd_rst2init_qp, MLX5_ST_SZ_BYTES(rst2init_qp_in), 9);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    fake_host_free(f.h);
+}
+END_TEST
+
 START_TEST(no_engine)
 {
     QpFixture f = qp_setup();
@@ -333,6 +359,7 @@ int main(void)
     tcase_add_test(tc, query);
     tcase_add_test(tc, destroy_and_references);
     tcase_add_test(tc, owners);
+    tcase_add_test(tc, reserved_lkey);
     tcase_add_test(tc, no_engine);
     suite_add_tcase(suite, tc);
     return t_main(suite);

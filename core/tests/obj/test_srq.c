@@ -236,8 +236,8 @@ START_TEST(rmp_only_refusals)
               MLX5_SYND_SRQ_TYPE);
     fill(&t, &f, m);
     MLX5_SET(wq, wq, wq_umem_valid, 1);
-    t_refused(f.h, &t, m->create, m->pas + 64, MLX5_CMD_STAT_BAD_PARAM_ERR,
-              MLX5_SYND_SRQ_UMEM);
+    t_refused(f.h, &t, m->create, m->pas + 64, MLX5_CMD_STAT_BAD_RES_ERR,
+              MLX5_SYND_QUEUE_UMEM);
     fill(&t, &f, m);
     MLX5_SET(wq, wq, wq_type, 1);
     t_ok(f.h, &t, m->create, m->pas + 64);
@@ -274,8 +274,8 @@ START_TEST(xrc_umem_and_index)
 
     fill(&t, &f, m);
     MLX5_SET(create_xrc_srq_in, t.in, xrc_srq_umem_valid, 1);
-    t_refused(f.h, &t, m->create, m->pas + 64, MLX5_CMD_STAT_BAD_PARAM_ERR,
-              MLX5_SYND_SRQ_UMEM);
+    t_refused(f.h, &t, m->create, m->pas + 64, MLX5_CMD_STAT_BAD_RES_ERR,
+              MLX5_SYND_QUEUE_UMEM);
     /* A page size no list can have: 6 bits of it. */
     fill(&t, &f, m);
     MLX5_SET(xrc_srqc, t.in + m->ctx_in, log_page_size, 63);
