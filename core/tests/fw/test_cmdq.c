@@ -237,6 +237,10 @@ START_TEST(common_checks)
     ck_assert_uint_eq(d->syndrome, MLX5_SYND_OUT_TOO_SHORT);
     MLX5_SET(create_cq_in, in, uid, 1);
     ck_assert(!fake_driver_cmd(d, in, 16, out, 16));
+    ck_assert_uint_eq(d->status, MLX5_CMD_STAT_BAD_RES_ERR);
+    ck_assert_uint_eq(d->syndrome, MLX5_SYND_UID_UNKNOWN);
+    MLX5_SET(query_issi_in, in, opcode, MLX5_CMD_OP_QUERY_PAGES);
+    ck_assert(!fake_driver_cmd(d, in, 16, out, 16));
     ck_assert_uint_eq(d->status, MLX5_CMD_STAT_BAD_PARAM_ERR);
     ck_assert_uint_eq(d->syndrome, MLX5_SYND_UID_NOT_ALLOWED);
     t_free(d);
