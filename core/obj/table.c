@@ -379,14 +379,15 @@ void mlx5_obj_foreach(Mlx5Func *func, Mlx5ObjType type,
 }
 
 /*
- * The kernel (uid 0) may touch every object; another user context its own and
- * those made for sharing (driver: MLX5_SHARED_RESOURCE_UID).
+ * The kernel may touch every object, also when it makes one for sharing
+ * (driver: MLX5_SHARED_RESOURCE_UID); a user context its own and the shared.
  */
 bool mlx5_obj_uid_ok(const void *obj, uint16_t uid)
 {
     uint16_t owner = ((const Mlx5Obj *)obj)->uid;
 
-    return uid == 0 || owner == uid || owner == MLX5_SHARED_UID;
+    return uid == 0 || uid == MLX5_SHARED_UID || owner == uid ||
+           owner == MLX5_SHARED_UID;
 }
 
 void *mlx5_obj_find(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5ObjType type, uint32_t id,

@@ -253,6 +253,31 @@ START_TEST(isolation_matrix)
 }
 END_TEST
 
+/* Completion EQs and counters are the kernel's, and serve every context. */
+START_TEST(shared_objects)
+{
+    Fixture f = setup();
+    uint32_t uar = user_alloc(&f, mlx5_cmd_alloc_uar, 0);
+    uint32_t user_uar = user_alloc(&f, mlx5_cmd_alloc_uar, f.alice);
+    uint32_t counter, eqn;
+    TestCmd t;
+
+    t_eq_fill(&t, uar, 4, 1, t_ring(0), 0);
+    t_run(f.h, &t, mlx5_cmd_create_eq, T_EQ_LEN(16), MLX5_SHARED_UID);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    eqn = MLX5_GET(create_eq_out, t.out, eq_number);
+    t_cq_fill(&t, user_uar, eqn, 4, t_ring(1), 0x8000);
+    t_run(f.h, &t, mlx5_cmd_create_cq, T_CQ_LEN(16), f.alice);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    memset(&t, 0, sizeof(t));
+    t_run(f.h, &t, mlx5_cmd_alloc_q_counter, 16, MLX5_SHARED_UID);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    counter = MLX5_GET(alloc_q_counter_out, t.out, counter_set_id);
+    DESTROY(&f, dealloc_q_counter, counter_set_id, counter, 0, OK);
+    done(&f);
+}
+END_TEST
+
 /* What is left when a process is gone: all of it, the others' not. */
 START_TEST(destroy_frees_what_is_left)
 {
@@ -559,6 +584,7 @@ int main(void)
     tcase_add_test(tc, context_refusals);
     tcase_add_test(tc, devx_off);
     tcase_add_test(tc, isolation_matrix);
+    tcase_add_test(tc, shared_objects);
     tcase_add_test(tc, destroy_frees_what_is_left);
     tcase_add_test(tc, umem_refusals);
     tcase_add_test(tc, umem_numbers_end);
