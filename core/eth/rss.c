@@ -94,7 +94,8 @@ static void add_pair(Input *in, const Mlx5RxHash *hash, uint32_t fields,
 }
 
 static void add_addresses(Input *in, const Mlx5RxHash *hash,
-                          const Mlx5HashSelect *sel, const uint8_t *frame, const Mlx5FrameInfo *info)
+                          const Mlx5HashSelect *sel, const uint8_t *frame,
+                          const Mlx5FrameInfo *info)
 {
     const uint8_t *ip = frame + info->l3_off;
     bool v4 = info->ip_version == 4;

@@ -189,6 +189,7 @@ int main(void)
     SRunner *sr;
     int failed;
 
+    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_loop_test(tc, who_hears, 0, G_N_ELEMENTS(cases));
     tcase_add_test(tc, listed_address);
