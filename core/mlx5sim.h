@@ -138,6 +138,7 @@ typedef struct Mlx5FuncProps {
     bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;
     bool dc;
     bool odp;                /* on-demand paging */
+    bool odp_mem;            /* its memory scheme: faults by key and address */
     bool flow_counters, flow_rewrite, scatter_fcs; /* the same: Ethernet */
     bool signature;          /* block signatures */
     bool deterministic;      /* all work on the ringing thread */

@@ -123,6 +123,17 @@ static uint32_t steering_format(Mlx5Model model)
     return version[model];
 }
 
+/* Drivers take the memory scheme if it is there and can prefetch. */
+static void set_odp_schemes(Mlx5Caps *caps, bool memory)
+{
+    uint8_t *max = caps->max[MLX5_CAP_GROUP_ODP];
+
+    MLX5_SET(odp_cap, max, mem_page_fault, memory);
+    MLX5_SET(odp_scheme_cap,
+             MLX5_ADDR_OF(odp_cap, max, memory_page_fault_scheme_cap),
+             page_prefetch, memory);
+}
+
 static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
 {
     const Mlx5FuncProps *p = &func->props;
@@ -148,6 +159,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, xrc, p->xrc);
     GEN_SET(caps, atomic, p->atomic);
     GEN_SET(caps, pg, p->odp);
+    set_odp_schemes(caps, p->odp_mem);
     GEN_SET(caps, roce, p->roce);
     GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);

@@ -20,6 +20,7 @@ enum {
 
 #define IEEE_VENDOR_ID 0x0002c9
 /** mkey.h: MLX5_RESD_LKEY and MLX5_INVALID_LKEY. */
+#define NULL_MKEY 0x200
 #define RESERVED_LKEY 0xff
 #define TERMINATE_LKEY 0x100
 
@@ -172,6 +173,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_driver_version)
 MLX5_CMD_HANDLER(mlx5_cmd_query_special_contexts)
 {
     (void)func;
+    MLX5_SET(query_special_contexts_out, cmd->out, null_mkey, NULL_MKEY);
     MLX5_SET(query_special_contexts_out, cmd->out, resd_lkey, RESERVED_LKEY);
     MLX5_SET(query_special_contexts_out, cmd->out, terminate_scatter_list_mkey,
              TERMINATE_LKEY);

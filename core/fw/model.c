@@ -60,7 +60,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .xrc = true,
         .tag_matching = true,
         .atomic = true,
-        .odp = false,
+        .odp = true,
         .roce = true,
         .cqe_compression = true,
         .cqe_128_always = true,

@@ -14,9 +14,12 @@
 #include "obj/check.h"
 #include "obj/umem.h"
 
-/* The CPU's own page is the smallest; the context's field had five bits. */
+/* The CPU's own page is the smallest; the context's field had five bits. A key
+ * over all addresses may be one page that is never there, of 2^61 bytes
+ * (driver: odp.c alloc_implicit_mr_null_mkey). */
 #define MTT_MIN_LOG_PAGE 12
 #define MTT_MAX_LOG_PAGE 31
+#define MTT_ALL_LOG_PAGE 61
 /* unknown: the smallest KSM entry; drivers use 2^8 and up. */
 #define KSM_MIN_LOG_PAGE 4
 #define KSM_MAX_LOG_PAGE 62
@@ -40,7 +43,7 @@ static uint64_t mkc_max_units(const uint8_t *mkc)
 
 static uint32_t page_size_check(uint32_t mode, uint32_t log_page)
 {
-    if (mode == MLX5_MKC_ACCESS_MODE_MTT &&
+    if (mode == MLX5_MKC_ACCESS_MODE_MTT && log_page != MTT_ALL_LOG_PAGE &&
         (log_page < MTT_MIN_LOG_PAGE || log_page > MTT_MAX_LOG_PAGE)) {
         return MLX5_SYND_MKEY_PAGE_SIZE;
     }

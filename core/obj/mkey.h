@@ -110,6 +110,13 @@ typedef struct Mlx5Range {
     uint64_t len;
 } Mlx5Range;
 
+/**
+ * Range.addr of bytes under the null key, which are nowhere: zeroes to who
+ * reads, nothing to who writes. The host has no memory there, so that what does
+ * not know of it fails.
+ */
+#define MLX5_NOWHERE UINT64_MAX
+
 /** Who asks. */
 typedef struct Mlx5MkeyUser {
     uint32_t pdn;

@@ -183,6 +183,15 @@ static Mlx5MkeyResult check_resd(const Mlx5MkeyUser *user, uint64_t va,
     return mlx5_range_ok(va, len) ? MLX5_MKEY_OK : MLX5_MKEY_BOUNDS;
 }
 
+/* The null key: anything, of any domain, locally. */
+static Mlx5MkeyResult check_null(uint64_t va, uint64_t len, uint32_t access)
+{
+    if (access & REMOTE_ACCESS) {
+        return MLX5_MKEY_ACCESS;
+    }
+    return mlx5_range_ok(va, len) ? MLX5_MKEY_OK : MLX5_MKEY_BOUNDS;
+}
+
 Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
                                uint32_t key, uint64_t va, uint64_t len,
                                uint32_t access)
@@ -191,6 +200,9 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
 
     if (key == MLX5_RESD_LKEY) {
         return check_resd(user, va, len, access);
+    }
+    if (key == MLX5_NULL_MKEY) {
+        return check_null(va, len, access);
     }
     mkey = mlx5_mkey_find(func, key);
     return mkey ? check_key(mkey, user, va, len, access) : MLX5_MKEY_UNKNOWN;
@@ -221,7 +233,8 @@ static WalkFn *const walkers[] = {
 
 static inline void emit(Walk *w, uint64_t addr, uint64_t len)
 {
-    if (w->run.len && w->run.addr + w->run.len == addr) {
+    if (w->run.len && w->run.addr + w->run.len == addr &&
+        addr != MLX5_NOWHERE) {
         w->run.len += len;
         return;
     }
@@ -308,6 +321,10 @@ static Mlx5MkeyResult walk_nested(Walk *w, uint32_t key, uint64_t va,
     Mlx5Mkey *mkey = mlx5_mkey_find(w->func, key);
     Mlx5MkeyResult result;
 
+    if (key == MLX5_NULL_MKEY) {
+        emit(w, MLX5_NOWHERE, len);
+        return MLX5_MKEY_OK;
+    }
     if (!mkey) {
         return MLX5_MKEY_UNKNOWN;
     }
@@ -467,6 +484,13 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
         result = check_resd(w->user, va, len, w->access);
         if (result == MLX5_MKEY_OK && len) {
             emit(w, va, len);
+        }
+        return result;
+    }
+    if (key == MLX5_NULL_MKEY) {
+        result = check_null(va, len, w->access);
+        if (result == MLX5_MKEY_OK && len) {
+            emit(w, MLX5_NOWHERE, len);
         }
         return result;
     }

@@ -64,7 +64,9 @@ bool mlx5_cqe_data_read(const Mlx5Pkt *pkt, uint8_t to[MLX5_CQE_DATA_MAX])
             continue;
         }
         n = MIN(left, r->len - skip);
-        if (!mlx5_dma_read(pkt->src, r->addr + skip, to, n)) {
+        if (r->addr == MLX5_NOWHERE) {
+            memset(to, 0, n);
+        } else if (!mlx5_dma_read(pkt->src, r->addr + skip, to, n)) {
             return false;
         }
         to += n;

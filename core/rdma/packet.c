@@ -35,13 +35,42 @@ static void cursor_advance(Cursor *c, uint64_t n)
     }
 }
 
+/* Zeroes to where @dst stands, inside its range. */
+static bool copy_zeroes(Mlx5Func *func, const Cursor *dst, uint64_t len)
+{
+    static const uint8_t zeroes[4096];
+
+    for (uint64_t at = 0; at < len; at += sizeof(zeroes)) {
+        if (!mlx5_dma_write(func, dst->range->addr + dst->off + at, zeroes,
+                            MIN(len - at, sizeof(zeroes)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* @n bytes inside one range of each side. */
+static bool copy_run(Mlx5Func *src_func, const Cursor *src, Mlx5Func *func,
+                     const Cursor *dst, uint64_t n)
+{
+    if (dst->range->addr == MLX5_NOWHERE) {
+        return true;
+    }
+    if (src->range->addr == MLX5_NOWHERE) {
+        return copy_zeroes(func, dst, n);
+    }
+    return mlx5_dma_copy(func, dst->range->addr + dst->off, src_func,
+                         src->range->addr + src->off, n);
+}
+
 static bool copy_bytes(const uint8_t *bytes, Mlx5Func *func, Cursor *dst,
                        uint64_t len)
 {
     while (len && dst->left) {
         uint64_t n = MIN(len, dst->range->len - dst->off);
 
-        if (!mlx5_dma_write(func, dst->range->addr + dst->off, bytes, n)) {
+        if (dst->range->addr != MLX5_NOWHERE &&
+            !mlx5_dma_write(func, dst->range->addr + dst->off, bytes, n)) {
             return false;
         }
         bytes += n;
@@ -59,8 +88,7 @@ static bool copy_ranges(Mlx5Func *src_func, Cursor *src, Mlx5Func *func,
                          dst->range->len - dst->off);
 
         n = MIN(n, len);
-        if (!mlx5_dma_copy(func, dst->range->addr + dst->off, src_func,
-                           src->range->addr + src->off, n)) {
+        if (!copy_run(src_func, src, func, dst, n)) {
             return false;
         }
         len -= n;

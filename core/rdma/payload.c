@@ -102,7 +102,9 @@ static Mlx5Payload read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
     for (guint i = 0; i < rdma->remote->len; i++) {
         Mlx5Range *r = &g_array_index(rdma->remote, Mlx5Range, i);
 
-        if (!mlx5_dma_read(qp->o.func, r->addr, to, r->len)) {
+        if (r->addr == MLX5_NOWHERE) {
+            memset(to, 0, r->len);
+        } else if (!mlx5_dma_read(qp->o.func, r->addr, to, r->len)) {
             return MLX5_PAYLOAD_KEY;
         }
         to += r->len;

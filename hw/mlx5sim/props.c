@@ -48,6 +48,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("odp", odp, "offer on-demand paging"),
     FLAG("tag-matching", tag_matching,
          "offer tag-matching shared receive queues"),
+    FLAG("odp-mem", odp_mem,
+         "offer page faults by key and address, which Linux 6.12 prefers"),
     FLAG("roce", roce, "offer RoCE; off leaves an Ethernet card"),
     FLAG("mcast", mcast, "offer multicast groups of queue pairs"),
     FLAG("local-lb", local_lb, "offer to switch local loopback off"),

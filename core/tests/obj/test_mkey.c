@@ -87,9 +87,6 @@ START_TEST(create_refuses)
     refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_BSF_MISSING);
 
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
-    MLX5_SET(create_mkey_in, t.in, pg_access, 1);
-    refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_PG_ACCESS);
-
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
     refused(&t, t_mkey_len(&t, 1, 2), MLX5_SYND_MKEY_XLT_ACTUAL);
 
@@ -116,7 +113,8 @@ START_TEST(create_page_sizes)
 
     for (uint32_t m = 0; m < 2; m++) {
         for (uint32_t log = 0; log < 64; log++) {
-            bool good = log >= low[m] && log <= high[m];
+            /* 2^61: the driver's key of one page that is never there. */
+            bool good = (log >= low[m] && log <= high[m]) || log == 61;
 
             base(&t, modes[m]);
             MLX5_SET(mkc, T_MKC(&t), len, 1);
@@ -375,6 +373,38 @@ START_TEST(access_page_sizes)
 }
 END_TEST
 
+/* pg_access: entries carry present bits, where the card has paging at all. */
+START_TEST(create_present_bits)
+{
+    GArray *r = ranges_new();
+    Mlx5FuncProps props;
+    FakeHost *plain;
+    uint32_t key, plain_pdn;
+    TestCmd t;
+
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    MLX5_SET(create_mkey_in, t.in, pg_access, 1);
+    mlx5_prm_set(T_XLT(&t), 0, 64, 0x5000 | MLX5_MTT_RD);
+    key = t_mkey_create(h, &t, t_mkey_len(&t, 1, 1));
+    ck_assert_int_eq(resolve(key, 0x10000, 1, MLX5_ACCESS_REMOTE_READ, r),
+                     MLX5_MKEY_OK);
+    ck_assert_int_eq(resolve(key, 0x10000, 1, MLX5_ACCESS_REMOTE_WRITE, r),
+                     MLX5_MKEY_FAULT);
+    g_array_unref(r);
+
+    mlx5_func_props_default(&props);
+    props.odp = false;
+    plain = fake_host_new(&props);
+    plain_pdn = t_alloc(plain, mlx5_cmd_alloc_pd);
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    MLX5_SET(mkc, T_MKC(&t), pd, plain_pdn);
+    MLX5_SET(create_mkey_in, t.in, pg_access, 1);
+    t_refused(plain, &t, mlx5_cmd_create_mkey, t_mkey_len(&t, 1, 1),
+              MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_MKEY_PG_ACCESS);
+    fake_host_free(plain);
+}
+END_TEST
+
 /* Entries that were never loaded, or only for one direction. */
 START_TEST(access_translation)
 {
@@ -387,15 +417,21 @@ START_TEST(access_translation)
     base(&t, MLX5_MKC_ACCESS_MODE_MTT);
     key = t_mkey_create(h, &t, t_mkey_len(&t, 1, 0));
     mkey = mlx5_mkey_find(h->func, key);
-    ck_assert_int_eq(resolve(key, 0x10000, 1, 1, r), MLX5_MKEY_TRANSLATION);
+    ck_assert_int_eq(resolve(key, 0x10000, 1, 1, r), MLX5_MKEY_FAULT);
+    ck_assert_uint_eq(h->func->page_miss.key, key);
+    ck_assert_uint_eq(h->func->page_miss.va, 0x10000);
+    ck_assert_uint_eq(h->func->page_miss.len, 1);
     mlx5_prm_set(mtt, 0, 64, 0x5000 | MLX5_MTT_RD);
     mlx5_mkey_load(mkey, 0, mtt, 1, 0);
     ck_assert_int_eq(resolve(key, 0x10000, 1, MLX5_ACCESS_REMOTE_READ, r),
                      MLX5_MKEY_OK);
     ck_assert_int_eq(resolve(key, 0x10000, 1, MLX5_ACCESS_REMOTE_WRITE, r),
-                     MLX5_MKEY_TRANSLATION);
-    ck_assert_int_eq(resolve(key, 0x10000, 0x1001, 1, r),
-                     MLX5_MKEY_TRANSLATION);
+                     MLX5_MKEY_FAULT);
+    /* What comes before the missing page is known. */
+    ck_assert_int_eq(resolve(key, 0x10000, 0x1001, 1, r), MLX5_MKEY_FAULT);
+    ck_assert_uint_eq(r->len, 1);
+    ck_assert_uint_eq(RANGE(r, 0).len, 0x1000);
+    ck_assert_uint_eq(h->func->page_miss.va, 0x11000);
     g_array_unref(r);
 }
 END_TEST
@@ -420,7 +456,7 @@ START_TEST(translation_storage)
     }
     /* The second half first, across pieces that do not start with it. */
     mlx5_mkey_load(mkey, n, mtts, n, 0);
-    ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_TRANSLATION);
+    ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_FAULT);
     mlx5_mkey_load(mkey, 0, mtts, n, 0);
     ck_assert_int_eq(resolve(key, 0, 2 * n * 4096, 1, r), MLX5_MKEY_OK);
     ck_assert_uint_eq(r->len, 2 * n);
@@ -517,6 +553,7 @@ int main(void)
     tcase_add_test(tc, access_checks);
     tcase_add_test(tc, access_bounds);
     tcase_add_test(tc, access_page_sizes);
+    tcase_add_test(tc, create_present_bits);
     tcase_add_test(tc, access_translation);
     tcase_add_test(tc, translation_storage);
     tcase_add_test(tc, ranges_join);
