@@ -114,6 +114,7 @@ typedef struct Mlx5Responder {
     bool nak_sent;           /* silent until the expected one comes */
     bool rnr_sent;           /* ... because nothing was posted for it */
     bool dying;              /* a fatal NAK is on its way out */
+    bool page_failed;        /* no page can be had for the expected one */
     bool established;        /* COMM_EST was raised, or is moot */
     Mlx5RespItem *queue;     /* made at the first item that waits */
     uint32_t head, tail;
@@ -402,6 +403,8 @@ static inline Mlx5MkeyUser mlx5_resp_user(const Mlx5QpEngine *e)
 void mlx5_resp_put_off(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** Pages for the request expected next came, or are an @error. */
 void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error);
+/** The request came again, and the pages never will: refuse it. */
+void mlx5_resp_page_failed(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** The packet was taken: count it, and answer if asked to. */
 void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 /** Invalidate @rkey for the peer. Return: false if the key refuses. */

@@ -52,6 +52,10 @@ static void next_in_order(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     e->resp.nak_sent = e->resp.rnr_sent = false;
+    if (e->resp.page_failed) {
+        mlx5_resp_page_failed(e, pkt);
+        return;
+    }
     mlx5_resp_execute(e, pkt);
 }
 

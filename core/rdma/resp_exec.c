@@ -156,7 +156,7 @@ static bool access_waits(Mlx5QpEngine *e, const Mlx5Pkt *refused,
     fault->write = true;
     fault->committed = e->resp.busy
                            ? e->resp.off + mlx5_engine_rdma(e->qp)->part : 0;
-    fault->packet_bytes = in_one_packet(&pkt);
+    fault->packet_bytes = MIN(fault->len - fault->committed, pkt.mtu_bytes);
     if (!mlx5_odp_raise_rdma(e, MLX5_FAULT_REQUEST, fault)) {
         return false;
     }
@@ -167,21 +167,27 @@ static bool access_waits(Mlx5QpEngine *e, const Mlx5Pkt *refused,
     return true;
 }
 
+/*
+ * Either way the peer is to come again now: a refusal would mean nothing to
+ * one that has gone back and has not asked yet.
+ */
 void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error)
 {
+    e->resp.page_failed = error;
+    mlx5_resp_tell_paging(e, e->resp.epsn, MLX5_PAGING_GO);
+}
+
+void mlx5_resp_page_failed(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
     Mlx5Responder *r = &e->resp;
-    Mlx5Pkt pkt = { .svc = mlx5_engine_svc(e->qp), .psn = r->epsn };
     bool recv = !(e->faults[MLX5_FAULT_REQUEST].type & MLX5_PF_TYPE_RDMA);
 
-    if (!error) {
-        mlx5_resp_tell_paging(e, r->epsn, MLX5_PAGING_GO);
-        return;
-    }
+    r->page_failed = false;
     mlx5_resp_check_recv(e);
     if (recv && r->have_recv) {
-        fail_recv(e, &pkt, MLX5_VENDOR_RECV_PAGE, MLX5_NAK_REMOTE_OP);
+        fail_recv(e, pkt, MLX5_VENDOR_RECV_PAGE, MLX5_NAK_REMOTE_OP);
     } else {
-        no_access(e, &pkt);
+        no_access(e, pkt);
     }
 }
 
