@@ -4,6 +4,7 @@
  *
  *   0                 init segment: command queue, health, timer   fw/
  *   MLX5_UAR_FIRST    UAR pages of 4 KiB: EQ, CQ and SQ doorbells   obj/
+ *   the last 3 MiB    device memory and operations on it            obj/
  */
 #include "bus/trace.h"
 #include "layers.h"
@@ -26,11 +27,14 @@ uint64_t mlx5_func_bar_read(Mlx5Func *func, uint64_t offset, unsigned size)
     uint64_t value = 0;
 
     mlx5_func_lock(func);
-    /* UAR pages read as zero (PRM: UAR, doorbell registers are write-only). */
-    if (access_ok(func, offset, size) &&
-        offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES) {
+    if (!access_ok(func, offset, size)) {
+        /* said so already */
+    } else if (offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES) {
         value = mlx5_fw_bar_read(func, offset, size);
+    } else if (mlx5_memic_in_bar(func, offset)) {
+        value = mlx5_memic_bar_read(func, offset, size);
     }
+    /* UAR pages read as zero (PRM: UAR, doorbell registers are write-only). */
     mlx5_func_unlock(func);
     return value;
 }
@@ -43,6 +47,8 @@ void mlx5_func_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
         /* said so already */
     } else if (offset < MLX5_UAR_FIRST * MLX5_UAR_BYTES) {
         mlx5_fw_bar_write(func, offset, value, size);
+    } else if (mlx5_memic_in_bar(func, offset)) {
+        mlx5_memic_bar_write(func, offset, value, size);
     } else {
         mlx5_uar_write(func, offset / MLX5_UAR_BYTES, offset % MLX5_UAR_BYTES,
                        value, size);

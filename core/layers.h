@@ -26,6 +26,15 @@ void mlx5_fw_link_changed(Mlx5Func *func);
 void mlx5_uar_write(Mlx5Func *func, uint32_t uar, uint32_t offset,
                     uint64_t value, unsigned size);
 
+/* obj/memic.h */
+bool mlx5_memic_in_bar(const Mlx5Func *func, uint64_t offset);
+uint64_t mlx5_memic_bar_read(Mlx5Func *func, uint64_t offset, unsigned size);
+void mlx5_memic_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
+                          unsigned size);
+void mlx5_memic_new(Mlx5Func *func);
+void mlx5_memic_reset(Mlx5Func *func);
+void mlx5_memic_free(Mlx5Func *func);
+
 /* rdma/ */
 extern const Mlx5EngineOps mlx5_rdma_engine;
 void mlx5_rdma_new(Mlx5Func *func);

@@ -141,9 +141,29 @@ typedef struct Mlx5FuncProps {
     bool odp_mem;            /* its memory scheme: faults by key and address */
     bool flow_counters, flow_rewrite, scatter_fcs; /* the same: Ethernet */
     bool signature;          /* block signatures */
+    bool dm;                 /* the same: device memory */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
+    /**
+     * MLX5_MEMIC_BYTES of zeroed, page-aligned memory for the device memory,
+     * which the host then may show in BAR0 at mlx5_memic_bar_start() by itself;
+     * it outlives the function. NULL: the core makes its own and serves all
+     * accesses in mlx5_func_bar_read() and mlx5_func_bar_write().
+     */
+    void *memic;
 } Mlx5FuncProps;
+
+/** Bytes of device memory, and of each window of BAR0 that shows it. */
+#define MLX5_MEMIC_BYTES (1u << 20)
+/** One allocation at most (max_memic_size). */
+#define MLX5_MEMIC_MAX_BYTES (256u << 10)
+
+/** BAR0 offset of the device memory; with dm off, the BAR's end. */
+static inline uint64_t mlx5_memic_bar_start(const Mlx5FuncProps *props)
+{
+    return (UINT64_C(1) << props->log_bar_size) -
+           (props->dm ? 3 * (uint64_t)MLX5_MEMIC_BYTES : 0);
+}
 
 void mlx5_func_props_default(Mlx5FuncProps *props);
 

@@ -4,8 +4,46 @@
  */
 #include "bus/dma.h"
 
+/* Return: the bytes of device memory at @addr, NULL if they are not there. */
+static uint8_t *memic(Mlx5Func *func, uint64_t addr, uint64_t len)
+{
+    uint64_t at = addr & ~MLX5_DMA_MEMIC;
+
+    if (!func->memic || !mlx5_range_inside(at, len, 0, MLX5_MEMIC_BYTES)) {
+        func->dma_fault = true;
+        return NULL;
+    }
+    return func->memic + at;
+}
+
+static bool memic_read(Mlx5Func *func, uint64_t addr, void *buf, size_t len)
+{
+    const uint8_t *p = memic(func, addr, len);
+
+    if (p) {
+        memcpy(buf, p, len);
+    } else {
+        memset(buf, 0, len);
+    }
+    return p;
+}
+
+static bool memic_write(Mlx5Func *func, uint64_t addr, const void *buf,
+                        size_t len)
+{
+    uint8_t *p = memic(func, addr, len);
+
+    if (p) {
+        memcpy(p, buf, len);
+    }
+    return p;
+}
+
 bool mlx5_dma_read(Mlx5Func *func, uint64_t addr, void *buf, size_t len)
 {
+    if (G_UNLIKELY(addr & MLX5_DMA_MEMIC)) {
+        return memic_read(func, addr, buf, len);
+    }
     if (func->bus_master && mlx5_range_ok(addr, len) &&
         func->ops->dma_read(func->host, addr, buf, len)) {
         return true;
@@ -17,6 +55,9 @@ bool mlx5_dma_read(Mlx5Func *func, uint64_t addr, void *buf, size_t len)
 
 bool mlx5_dma_write(Mlx5Func *func, uint64_t addr, const void *buf, size_t len)
 {
+    if (G_UNLIKELY(addr & MLX5_DMA_MEMIC)) {
+        return memic_write(func, addr, buf, len);
+    }
     if (func->bus_master && mlx5_range_ok(addr, len) &&
         func->ops->dma_write(func->host, addr, buf, len)) {
         return true;
@@ -29,11 +70,22 @@ static void *map(Mlx5Func *func, uint64_t addr, size_t *len, bool write)
 {
     void *p = NULL;
 
+    if (G_UNLIKELY(addr & MLX5_DMA_MEMIC)) {
+        return memic(func, addr, *len);
+    }
     if (func->bus_master) {
         p = func->ops->dma_map(func->host, addr, len, write);
     }
     func->dma_fault |= p == NULL;
     return p;
+}
+
+static void unmap(Mlx5Func *func, uint64_t addr, void *p, size_t len,
+                  bool write)
+{
+    if (!(addr & MLX5_DMA_MEMIC)) {
+        func->ops->dma_unmap(func->host, p, len, write);
+    }
 }
 
 /* Copy what one mapping on each side allows. Return: bytes, 0 on failure. */
@@ -53,9 +105,9 @@ static size_t copy_once(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
     if (d) {
         /* memmove: a guest may name the same page on both sides. */
         memmove(d, s, n);
-        df->ops->dma_unmap(df->host, d, dst_len, true);
+        unmap(df, dst, d, dst_len, true);
     }
-    sf->ops->dma_unmap(sf->host, s, src_len, false);
+    unmap(sf, src, s, src_len, false);
     return n;
 }
 
@@ -78,29 +130,40 @@ bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
     return true;
 }
 
-bool mlx5_dma_exchange64(Mlx5Func *func, uint64_t addr,
-                         uint64_t (*change)(uint64_t old, const void *opaque),
-                         const void *opaque, uint64_t *original)
+/* Exchange @p, a pointer to an integer, by what change() makes of it. */
+#define EXCHANGE(p, change, opaque, original)                               \
+    do {                                                                    \
+        typeof(*(p)) old = __atomic_load_n(p, __ATOMIC_SEQ_CST);            \
+                                                                            \
+        while (!__atomic_compare_exchange_n(                                \
+            p, &old, (typeof(*(p)))change(old, opaque), false,              \
+            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {                          \
+            /* A processor was faster: old holds what it wrote. */          \
+        }                                                                   \
+        *(original) = old;                                                  \
+    } while (0)
+
+bool mlx5_dma_exchange(Mlx5Func *func, uint64_t addr, unsigned size,
+                       uint64_t (*change)(uint64_t old, const void *opaque),
+                       const void *opaque, uint64_t *original)
 {
-    size_t len = sizeof(uint64_t);
-    uint64_t *p = map(func, addr, &len, true);
-    uint64_t old;
+    size_t len = size;
+    void *p = map(func, addr, &len, true);
+    bool ok;
 
     if (!p) {
         return false;
     }
-    if (len < sizeof(uint64_t) || (uintptr_t)p % sizeof(uint64_t)) {
-        func->ops->dma_unmap(func->host, p, len, true);
-        return false;
+    ok = len >= size && (uintptr_t)p % size == 0;
+    if (ok && size == sizeof(uint64_t)) {
+        EXCHANGE((uint64_t *)p, change, opaque, original);
+    } else if (ok) {
+        /* The callers' only other size (rdma/atomic.c). */
+        g_assert(size == sizeof(uint32_t));
+        EXCHANGE((uint32_t *)p, change, opaque, original);
     }
-    old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    while (!__atomic_compare_exchange_n(p, &old, change(old, opaque), false,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-        /* A processor was faster: old holds what it wrote. */
-    }
-    func->ops->dma_unmap(func->host, p, len, true);
-    *original = old;
-    return true;
+    unmap(func, addr, p, len, true);
+    return ok;
 }
 
 bool mlx5_dma_read_be32(Mlx5Func *func, uint64_t addr, uint32_t *value)

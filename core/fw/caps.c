@@ -35,6 +35,9 @@ static const struct {
     [MLX5_CAP_GROUP_FLOW_TABLE] = {
         0x7, &mlx5_layout_flow_table_nic_cap,
         MLX5_BIT_OFF(cmd_hca_cap, nic_flow_table) },
+    [MLX5_CAP_GROUP_DEVICE_MEMORY] = {
+        0xf, &mlx5_layout_device_mem_cap,
+        MLX5_BIT_OFF(cmd_hca_cap, device_memory) },
 };
 
 G_STATIC_ASSERT(G_N_ELEMENTS(groups) == MLX5_CAP_GROUP_COUNT);
@@ -173,6 +176,11 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, sctr_data_cqe, p->scatter_to_cqe);
     GEN_SET(caps, cq_period_mode_modify, p->cq_period_modes);
     GEN_SET(caps, cq_period_start_from_cqe, p->cq_period_modes);
+    GEN_SET(caps, device_memory, p->dm);
+    MLX5_SET(device_mem_cap, caps->cur[MLX5_CAP_GROUP_DEVICE_MEMORY],
+             memic_bar_start_addr, mlx5_memic_bar_start(p));
+    MLX5_SET(device_mem_cap, caps->max[MLX5_CAP_GROUP_DEVICE_MEMORY],
+             memic_bar_start_addr, mlx5_memic_bar_start(p));
     GEN_SET(caps, disable_local_lb_uc, p->local_lb);
     GEN_SET(caps, disable_local_lb_mc, p->local_lb);
     GEN_SET(caps, tag_matching, p->tag_matching);

@@ -71,5 +71,6 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .flow_rewrite = true,
         .scatter_fcs = true,
         .mcast = true,
+        .dm = true,
     };
 }

@@ -6,6 +6,9 @@
  * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
  * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: device memory and
  * keys of other functions (access modes from 4 on).
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory
+ * objects, software-managed memory and keys of other functions (the other
+ * access modes from 4 on).
  */
 #include "obj/mkey.h"
 #include "obj/sig.h"
@@ -13,6 +16,7 @@
 #include "bus/trace.h"
 #include "obj/check.h"
 #include "obj/umem.h"
+#include "obj/memic.h"
 
 /* The CPU's own page is the smallest; the context's field had five bits. A key
  * over all addresses may be one page that is never there, of 2^61 bytes
@@ -199,6 +203,7 @@ void mlx5_mkey_release(void *obj)
     mlx5_mkey_bind(mkey, NULL);
     set_sig_on(mkey, false);
     g_clear_pointer(&mkey->sig, g_free);
+    mlx5_obj_unref(mkey->memic);
     mlx5_obj_unref(mkey->pd);
     mkey->pd = NULL;
     mlx5_obj_unref(mkey->umem);
@@ -358,6 +363,33 @@ static void umem_key_load(Mlx5Mkey *mkey, const UmemKey *k)
         mlx5_prm_set(entry, 0, 64, addr | permissions);
         mlx5_mkey_load(mkey, i, entry, 1, 0);
     }
+ * A key over device memory: start_addr is a place in BAR0, and addresses under
+ * the key count from there (driver: mlx5_ib_reg_dm_mr; verbs: zero based).
+ */
+static uint32_t memic_check(Mlx5Func *func, const uint8_t *mkc)
+{
+    uint64_t len = MLX5_GET(mkc, mkc, len), at;
+    const Mlx5Memic *memic;
+
+    if (MLX5_GET(mkc, mkc, free) || MLX5_GET(mkc, mkc, length64) ||
+        MLX5_GET(mkc, mkc, bsf_en)) {
+        return MLX5_SYND_MKEY_MEMIC_FORM;
+    }
+    memic = mlx5_memic_find(func, MLX5_GET(mkc, mkc, start_addr), len, &at);
+    if (!memic || !mlx5_range_inside(at, len, memic->at, memic->bytes)) {
+        return MLX5_SYND_MKEY_MEMIC_RANGE;
+    }
+    return 0;
+}
+
+static void memic_attach(Mlx5Mkey *mkey)
+{
+    Mlx5Memic *memic = mlx5_memic_find(mkey->o.func, mkey->start, mkey->len,
+                                       &mkey->memic_at);
+
+    mkey->memic = &memic->o;
+    mlx5_obj_ref(mkey->memic);
+    mkey->start = 0;
 }
 
 /* Checks of CREATE_MKEY that are not about the context. 0 = passed. */
@@ -387,7 +419,8 @@ static uint32_t create_check(Mlx5Func *func, const Mlx5Cmd *cmd,
     if (*actual * 16 > room) {
         return MLX5_SYND_MKEY_XLT_INPUT;
     }
-    return mlx5_mkey_context_check(mkc);
+    return mkc_mode(mkc) == MLX5_MKC_ACCESS_MODE_MEMIC
+               ? memic_check(func, mkc) : mlx5_mkey_context_check(mkc);
 }
 
 /* Without pg_access, entries are addresses and have no present bits. */
@@ -436,6 +469,12 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
                        actual * 2, all_present(cmd, mkey) ?
                        MLX5_MTT_RD | MLX5_MTT_WR : 0);
     }
+    if (mkey->mode == MLX5_MKC_ACCESS_MODE_MEMIC) {
+        memic_attach(mkey);
+    }
+    mlx5_mkey_load(mkey, 0, MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
+                   actual * 2, all_present(cmd, mkey) ?
+                   MLX5_MTT_RD | MLX5_MTT_WR : 0);
     MLX5_SET(create_mkey_out, cmd->out, mkey_index, mkey->o.id);
 }
 

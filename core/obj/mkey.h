@@ -17,6 +17,7 @@ typedef enum Mlx5MkeyMode {
     MLX5_MKC_ACCESS_MODE_MTT = 0x1,
     MLX5_MKC_ACCESS_MODE_KLMS = 0x2,
     MLX5_MKC_ACCESS_MODE_KSM = 0x3,
+    MLX5_MKC_ACCESS_MODE_MEMIC = 0x5,
 } Mlx5MkeyMode;
 
 /** What an access wants to do; bits as needed together. */
@@ -97,6 +98,8 @@ typedef struct Mlx5Mkey {
     uint64_t span;           /* @len as an access counts: obj/sig.h */
     struct Mlx5Sig *sig;     /* byte stream format, once UMR loaded one */
     bool sig_on;             /* enabled and in use */
+    Mlx5Obj *memic;          /* mode MEMIC: the allocation, referenced, */
+    uint64_t memic_at;       /* and where address 0 is in the memory */
     Mlx5Xlt xlt;
     struct Mlx5Umem *umem;   /* whose pages it covers, referenced; or NULL */
     struct Mlx5Mkey *bound;  /* a memory window's region, referenced */

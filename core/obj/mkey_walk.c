@@ -6,6 +6,7 @@
  *   PA    the address is a bus address
  *   MTT   one bus address per page of 2^log_page_size
  *   KSM   one {key, address} per 2^log_page_size bytes, under another key
+ *   MEMIC device memory, from the key's address 0 on
  *   KLM   {length, key, address} after each other; or, if the first entry is
  *         a repeat block, several strided streams interleaved
  *
@@ -222,13 +223,14 @@ typedef struct Walk {
 typedef Mlx5MkeyResult WalkFn(Walk *w, Mlx5Mkey *mkey, uint64_t va,
                               uint64_t len, uint32_t depth);
 
-static WalkFn walk_pa, walk_mtt, walk_klm, walk_ksm;
+static WalkFn walk_pa, walk_mtt, walk_klm, walk_ksm, walk_memic;
 
 static WalkFn *const walkers[] = {
     [MLX5_MKC_ACCESS_MODE_PA] = walk_pa,
     [MLX5_MKC_ACCESS_MODE_MTT] = walk_mtt,
     [MLX5_MKC_ACCESS_MODE_KLMS] = walk_klm,
     [MLX5_MKC_ACCESS_MODE_KSM] = walk_ksm,
+    [MLX5_MKC_ACCESS_MODE_MEMIC] = walk_memic,
 };
 
 static inline void emit(Walk *w, uint64_t addr, uint64_t len)
@@ -271,7 +273,18 @@ static Mlx5MkeyResult walk_pa(Walk *w, Mlx5Mkey *mkey, uint64_t va,
 {
     (void)mkey;
     (void)depth;
+    if ((va | (va + len - 1)) & MLX5_DMA_MEMIC) {
+        return MLX5_MKEY_TRANSLATION; /* no bus address */
+    }
     emit(w, va, len);
+    return MLX5_MKEY_OK;
+}
+
+static Mlx5MkeyResult walk_memic(Walk *w, Mlx5Mkey *mkey, uint64_t va,
+                                 uint64_t len, uint32_t depth)
+{
+    (void)depth;
+    emit(w, MLX5_DMA_MEMIC | (mkey->memic_at + va), len);
     return MLX5_MKEY_OK;
 }
 
@@ -297,8 +310,10 @@ static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
         for (unit += n; n && len; n--, mtt++) {
             uint64_t bytes = MIN(page - in, len);
 
-            if (!(*mtt & need)) {
-                return missed(w, whole_key(mkey), end - len, len);
+            if ((*mtt & (need | MLX5_DMA_MEMIC)) != need) {
+                return *mtt & MLX5_DMA_MEMIC
+                           ? MLX5_MKEY_TRANSLATION /* no bus address */
+                           : missed(w, whole_key(mkey), end - len, len);
             }
             emit(w, (*mtt & ~(page - 1)) + in, bytes);
             len -= bytes;
@@ -482,10 +497,8 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
 
     if (key == MLX5_RESD_LKEY) {
         result = check_resd(w->user, va, len, w->access);
-        if (result == MLX5_MKEY_OK && len) {
-            emit(w, va, len);
-        }
-        return result;
+        return result == MLX5_MKEY_OK && len ? walk_pa(w, NULL, va, len, 0)
+                                             : result;
     }
     if (key == MLX5_NULL_MKEY) {
         result = check_null(va, len, w->access);

@@ -36,7 +36,7 @@ struct Mlx5ObjTables {
 
 static uint32_t limit_uar(const Mlx5FuncProps *p)
 {
-    return 1u << (p->log_bar_size - 12);
+    return mlx5_memic_bar_start(p) >> 12;
 }
 
 static uint32_t limit_mkey(const Mlx5FuncProps *p)
@@ -61,6 +61,7 @@ static uint32_t limit_qp(const Mlx5FuncProps *p)
         (void)p;                                        \
         return value;                                   \
     }
+LIMIT(memic, 1 + MLX5_MEMIC_BYTES / 4096)
 LIMIT(pd, 1u << MLX5_LOG_MAX_PD)
 LIMIT(td, 1u << MLX5_LOG_MAX_TRANSPORT_DOMAIN)
 LIMIT(xrcd, 1u << MLX5_LOG_MAX_XRCD)
@@ -91,6 +92,7 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_QP] = { "qp", MLX5_QPN_FIRST, limit_qp, mlx5_qp_release },
     [MLX5_OBJ_SRQ] = { "srq", 1, limit_srq, mlx5_srq_release },
     [MLX5_OBJ_Q_COUNTER] = { "q_counter", 1, limit_q_counter, NULL },
+    [MLX5_OBJ_MEMIC] = { "memic", 1, limit_memic, NULL },
     [MLX5_OBJ_TIS] = { "tis", 1, limit_tis, mlx5_tis_release },
     [MLX5_OBJ_TIR] = { "tir", 1, limit_tir, mlx5_tir_release },
     [MLX5_OBJ_RQT] = { "rqt", 1, limit_rqt, mlx5_rqt_release },
@@ -114,7 +116,7 @@ static const uint8_t clear_order[] = {
     MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_FLOW_COUNTER, MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
     MLX5_OBJ_QP, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
-    MLX5_OBJ_MKEY, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
+    MLX5_OBJ_MKEY, MLX5_OBJ_MEMIC, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
     MLX5_OBJ_TRANSPORT_DOMAIN, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_UMEM,
     MLX5_OBJ_UCTX,
 };

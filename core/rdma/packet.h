@@ -100,6 +100,7 @@ typedef struct Mlx5Pkt {
     /* AtomicETH and AtomicAckETH */
     uint64_t swap_add, compare; /* swap_add: the original value in an ack */
     uint64_t swap_mask, compare_mask; /* FETCH_ADD: highest bits of fields */
+    uint32_t atomic_bytes;   /* 4 or 8 */
     /* AETH */
     uint8_t syndrome;
     uint32_t msn;

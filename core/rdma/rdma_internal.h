@@ -439,8 +439,10 @@ void mlx5_resp_complete(Mlx5QpEngine *e, Mlx5CqeRecv *c);
 /** Carry out an atomic request. @original: what memory held before. */
 Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
                                 uint64_t *original);
-/** The bytes in which an atomic's result lies in memory. */
-void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint8_t bytes[8]);
+/** The first @size of @bytes: an atomic's result as the requester's memory
+ * has it. */
+void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint32_t size,
+                       uint8_t bytes[8]);
 
 /* ud.c */
 void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);

@@ -351,15 +351,18 @@ static void atomic_ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5SendReq *req = expecting(e, pkt);
     uint8_t bytes[8];
-    Mlx5Pkt data = { .bytes = bytes, .len = sizeof(bytes) };
+    Mlx5Pkt data = { .bytes = bytes };
 
     if (!req) {
         return;
     }
-    mlx5_atomic_store(e->qp, pkt->swap_add, bytes);
     if (!(req->wqe.op->flags & ATOMIC)) {
         bad_response(e, req);
-    } else if (store(e, req, 0, &data)) {
+        return;
+    }
+    data.len = req->wqe.length;
+    mlx5_atomic_store(e->qp, pkt->swap_add, data.len, bytes);
+    if (store(e, req, 0, &data)) {
         answered(e, req, 1);
     }
 }

@@ -192,6 +192,7 @@ static void fill_atomic(const Mlx5SendWqe *w, Mlx5Pkt *pkt)
     bool masked = w->op->flags & MLX5_WQEF_MASKED;
     uint64_t all = pkt->op == MLX5_PKT_CMP_SWAP ? UINT64_MAX : 0;
 
+    pkt->atomic_bytes = w->length;
     pkt->swap_add = w->swap_add;
     pkt->compare = w->compare;
     pkt->swap_mask = masked ? w->swap_add_mask : all;

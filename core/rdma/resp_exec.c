@@ -511,11 +511,13 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
                           .syndrome = MLX5_AETH_CREDITS_INVALID };
     Mlx5Payload result;
 
-    if (!MLX5_GET(qpc, e->qp->qpc, rae) || r->busy || pkt->va % 8) {
+    if (!MLX5_GET(qpc, e->qp->qpc, rae) || r->busy ||
+        pkt->va % pkt->atomic_bytes) {
         invalid(e, pkt);
         return;
     }
-    if (!remote_key_ok(e, pkt, 8, MLX5_ACCESS_REMOTE_ATOMIC)) {
+    if (!remote_key_ok(e, pkt, pkt->atomic_bytes,
+                       MLX5_ACCESS_REMOTE_ATOMIC)) {
         no_access(e, pkt);
         return;
     }

@@ -154,18 +154,50 @@ static bool parse_atomic(Cursor *c)
     return p;
 }
 
+/* opmod of a masked atomic: this bit, and log2 of its bytes less 2. */
+#define OPMOD_EXTENDED 0x8u
+
+/*
+ * The operands of a masked atomic, packed: 4 bytes each, or 8; an add has no
+ * compare operands. (Layouts: UCX ib_mlx5.h; with opmod 0, qp.h of the driver.)
+ */
 static bool parse_masked(Cursor *c)
 {
-    const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_masked_atomic));
     Mlx5SendWqe *w = c->wqe;
+    bool swap = w->opcode == MLX5_OPCODE_ATOMIC_MASKED_CS;
+    bool legacy = w->opmod == 0;
+    uint32_t bits = w->opmod == OPMOD_EXTENDED ? 32 : 64;
+    const uint8_t *p = take(c, bits == 32 || !(swap || legacy) ? 16 : 32);
 
-    if (p) {
-        w->swap_add = MLX5_GET(wqe_masked_atomic, p, swap_or_add_data);
-        w->compare = MLX5_GET(wqe_masked_atomic, p, compare_data);
-        w->swap_add_mask = MLX5_GET(wqe_masked_atomic, p, swap_or_add_mask);
-        w->compare_mask = MLX5_GET(wqe_masked_atomic, p, compare_mask);
+    if (!p) {
+        return false;
     }
-    return p;
+    w->swap_add = mlx5_prm_get(p, 0, bits);
+    if (swap || legacy) {
+        w->compare = mlx5_prm_get(p, bits, bits);
+        w->swap_add_mask = mlx5_prm_get(p, 2 * bits, bits);
+        w->compare_mask = mlx5_prm_get(p, 3 * bits, bits);
+    } else {
+        w->swap_add_mask = mlx5_prm_get(p, bits, bits);
+    }
+    return true;
+}
+
+/* Bytes an atomic works on; 0 if its opmod is not known. */
+static uint32_t atomic_bytes(const Mlx5SendWqe *w)
+{
+    if (!(w->op->flags & MLX5_WQEF_MASKED)) {
+        return 8;
+    }
+    switch (w->opmod) {
+    case OPMOD_EXTENDED:
+        return 4;
+    case 0:
+    case OPMOD_EXTENDED + 1:
+        return 8;
+    default:
+        return 0;
+    }
 }
 
 /* The segments that come before data. Return: false if truncated. */
@@ -311,8 +343,9 @@ static Mlx5WqeError parse_body(Mlx5SendWqe *wqe, Mlx5QpSt st)
         return parse_psv(&c);
     }
     error = parse_data(&c);
-    if (error == MLX5_WQE_OK && wqe->length != 8 &&
-        (wqe->op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED))) {
+    if (error == MLX5_WQE_OK &&
+        (wqe->op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)) &&
+        wqe->length != atomic_bytes(wqe)) {
         return MLX5_WQE_ERR_ATOMIC_SIZE;
     }
     return error;
@@ -412,7 +445,7 @@ static const struct {
     E(TRUNCATED, WQE_TRUNCATED, "truncated"),
     E(INLINE, WQE_INLINE, "inline data past the end"),
     E(INLINE_OP, WQE_INLINE_OP, "inline data to be written"),
-    E(ATOMIC_SIZE, WQE_ATOMIC_SIZE, "atomic result not 8 bytes"),
+    E(ATOMIC_SIZE, WQE_ATOMIC_SIZE, "atomic result of another size"),
     E(LENGTH, MSG_MAX, "longer than 2^31 bytes"),
 #undef E
 };

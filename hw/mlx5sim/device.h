@@ -59,6 +59,8 @@ struct Mlx5simDevice {
 
     /*< public >*/
     MemoryRegion bar;
+    MemoryRegion memic_ram; /* device memory, in the BAR */
+    void *memic;            /* its bytes; freed with the object */
     Mlx5Card *card;
     Mlx5Func *func;
 

@@ -2,7 +2,7 @@
 /*
  * The PCI Express function: identity, BARs, capabilities, resets, hot-plug.
  *
- * BAR0 is the init segment and the UARs. BAR2 stays free for what later
+ * BAR0 is the init segment, the UARs and the device memory. BAR2 stays free for what later
  * functions of the card need. The MSI-X table has BAR4 to itself: in BAR0
  * every page may become a UAR that a program maps.
  *
@@ -18,6 +18,7 @@
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_aer.h"
 #include "qapi/visitor.h"
+#include "qemu/memalign.h"
 #include "device.h"
 
 #define MLX5SIM_BAR_UAR  0
@@ -101,6 +102,27 @@ static const MemoryRegionOps mlx5sim_bar_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
+/*
+ * Device memory as RAM over the core's registers, so that the guest's
+ * processors reach it without us. The core works on the same bytes, and tells
+ * nobody: code that a guest runs from there may be stale under TCG.
+ */
+static void mlx5sim_init_memic(Mlx5simDevice *s)
+{
+    if (!s->props.dm) {
+        return;
+    }
+    if (!s->memic) {
+        s->memic = qemu_memalign(qemu_real_host_page_size(), MLX5_MEMIC_BYTES);
+    }
+    memset(s->memic, 0, MLX5_MEMIC_BYTES);
+    s->props.memic = s->memic;
+    memory_region_init_ram_ptr(&s->memic_ram, OBJECT(s), "mlx5sim-memic",
+                               MLX5_MEMIC_BYTES, s->memic);
+    memory_region_add_subregion(&s->bar, mlx5_memic_bar_start(&s->props),
+                                &s->memic_ram);
+}
+
 static void mlx5sim_init_bar(Mlx5simDevice *s)
 {
     memory_region_init_io(&s->bar, OBJECT(s), &mlx5sim_bar_ops, s,
@@ -111,6 +133,7 @@ static void mlx5sim_init_bar(Mlx5simDevice *s)
      * first has given the BQL up. DMA can't reach us: host.c goes to RAM only.
      */
     s->bar.disable_reentrancy_guard = true;
+    mlx5sim_init_memic(s);
     pci_register_bar(PCI_DEVICE(s), MLX5SIM_BAR_UAR,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                          PCI_BASE_ADDRESS_MEM_TYPE_64 |
@@ -393,6 +416,12 @@ static void mlx5sim_instance_init(Object *obj)
     mlx5sim_props_init_instance(MLX5SIM(obj));
 }
 
+/* By now no view of the guest's memory shows the device's any more. */
+static void mlx5sim_instance_finalize(Object *obj)
+{
+    qemu_vfree(MLX5SIM(obj)->memic);
+}
+
 static void mlx5sim_class_init(ObjectClass *klass, Mlx5simClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
@@ -429,6 +458,7 @@ static const TypeInfo mlx5sim_type = {
     .parent = TYPE_PCI_DEVICE,
     .instance_size = sizeof(Mlx5simDevice),
     .instance_init = mlx5sim_instance_init,
+    .instance_finalize = mlx5sim_instance_finalize,
     .class_init = mlx5sim_class_init,
     .interfaces = mlx5sim_interfaces,
 };

@@ -74,7 +74,7 @@ START_TEST(create_refuses)
 {
     TestCmd t;
 
-    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    base(&t, MLX5_MKC_ACCESS_MODE_PA);
     MLX5_SET(mkc, T_MKC(&t), access_mode_4_2, 1);
     refused(&t, t_mkey_len(&t, 1, 1), MLX5_SYND_MKEY_MODE);
 
@@ -481,7 +481,10 @@ START_TEST(ranges_join)
     }
     ck_assert_uint_eq(r->len, 1);
     ck_assert_uint_eq(RANGE(r, 0).len, 0x300);
-    ck_assert_int_eq(resolve(key, UINT64_MAX, 1, 1, r), MLX5_MKEY_OK);
+    ck_assert_int_eq(resolve(key, INT64_MAX, 1, 1, r), MLX5_MKEY_OK);
+    /* The upper half is no bus. */
+    ck_assert_int_eq(resolve(key, INT64_MAX, 2, 1, r), MLX5_MKEY_TRANSLATION);
+    ck_assert_int_eq(resolve(key, UINT64_MAX, 1, 1, r), MLX5_MKEY_TRANSLATION);
     ck_assert_int_eq(resolve(key, UINT64_MAX, 2, 1, r), MLX5_MKEY_BOUNDS);
     g_array_unref(r);
 }

@@ -274,7 +274,7 @@ static uint64_t atomic(RTest *t, uint8_t opcode, uint64_t swap_add,
     r_post(&t->a, &w);
     r_sent(&t->a, counter, opcode);
     fake_mem_read(t->h, BACK, &got, 8);
-    return GUINT64_FROM_LE(got);
+    return GUINT64_FROM_BE(got); /* nobody asked for another order */
 }
 
 static uint64_t target(RTest *t)
@@ -309,7 +309,6 @@ static void masked(RTest *t, uint8_t opcode, uint64_t swap_add,
     RWqe w = r_wqe(opcode);
     uint8_t *p;
 
-    MLX5_SET(wqe_ctrl, w.b, opc_mod, 8);
     r_raddr(&w, DST - 77, t->key);
     p = w.b + w.len;
     MLX5_SET(wqe_masked_atomic, p, swap_or_add_data, swap_add);
