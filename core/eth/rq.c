@@ -156,6 +156,7 @@ static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip)
     MLX5_SET(cqe64, cqe, qpn, f->flow_tag);
     MLX5_SET(cqe64, cqe, wqe_counter, rq->ci);
     MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_RESP_SEND);
+    mlx5_cq_stamp(rq->cq, cqe, rq->real_time);
     mlx5_cq_post(rq->cq, cqe, false);
 }
 

@@ -66,6 +66,7 @@ static void complete(Mlx5Sq *sq, uint8_t opcode, uint16_t index, bool se)
     MLX5_SET(cqe64, cqe, qpn, sq->o.id);
     MLX5_SET(cqe64, cqe, wqe_counter, index);
     MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_REQ);
+    mlx5_cq_stamp(sq->cq, cqe, sq->real_time);
     mlx5_cq_post(sq->cq, cqe, se);
 }
 

@@ -176,6 +176,13 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, sctr_data_cqe, p->scatter_to_cqe);
     GEN_SET(caps, cq_period_mode_modify, p->cq_period_modes);
     GEN_SET(caps, cq_period_start_from_cqe, p->cq_period_modes);
+    /* 2: free running and real time. */
+    GEN_SET(caps, sq_ts_format, p->rtc ? 2 : 0);
+    GEN_SET(caps, rq_ts_format, p->rtc ? 2 : 0);
+    MLX5_SET(roce_cap, caps->cur[MLX5_CAP_GROUP_ROCE], qp_ts_format,
+             p->rtc ? 2 : 0);
+    MLX5_SET(roce_cap, caps->max[MLX5_CAP_GROUP_ROCE], qp_ts_format,
+             p->rtc ? 2 : 0);
     GEN_SET(caps, device_memory, p->dm);
     MLX5_SET(device_mem_cap, caps->cur[MLX5_CAP_GROUP_DEVICE_MEMORY],
              memic_bar_start_addr, mlx5_memic_bar_start(p));

@@ -34,6 +34,7 @@ void mlx5_fw_reset(Mlx5Func *func)
     mlx5_pages_forget(func);
     mlx5_vport_reset(func);
     mlx5_port_reset(func);
+    mlx5_rtc_reset(func);
 }
 
 void mlx5_fw_free(Mlx5Func *func)

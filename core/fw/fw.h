@@ -69,6 +69,23 @@ bool mlx5_fw_odp_memory_scheme(Mlx5Func *func);
 /** The free running counter of the init segment and of CQE timestamps. */
 uint64_t mlx5_fw_timer(Mlx5Func *func);
 
+/** The real-time clock: seconds in the upper half, ns in the lower. */
+uint64_t mlx5_fw_real_time(Mlx5Func *func);
+
+/** ts_format of queues: which clock their completions show. */
+enum {
+    MLX5_TS_FREE_RUNNING = 0,
+    MLX5_TS_DEFAULT = 1,     /* of the function: free running */
+    MLX5_TS_REAL_TIME = 2,
+};
+/** Is @ts_format one that the function has? */
+static inline bool mlx5_fw_ts_format_ok(const Mlx5Func *func,
+                                        uint32_t ts_format)
+{
+    return ts_format <= MLX5_TS_DEFAULT ||
+           (ts_format == MLX5_TS_REAL_TIME && func->props.rtc);
+}
+
 /** Ticks of that counter per millisecond: 1 GHz, as ConnectX-6 Dx has. */
 #define MLX5_FW_TIMER_KHZ 1000000
 

@@ -63,6 +63,14 @@ typedef struct Mlx5Vsc {
     uint32_t semaphore[MLX5_VSC_SEMAPHORES];
 } Mlx5Vsc;
 
+/** The real-time clock; see rtc.c. */
+typedef struct Mlx5Rtc {
+    bool running;
+    int64_t time_ns;         /* since 1970, at ... */
+    int64_t base_ns;         /* ... this time of the card's clock */
+    int64_t adjust;          /* faster by so many 2^-16 ppm */
+} Mlx5Rtc;
+
 #define MLX5_CMDQ_LOG_SIZE 5
 #define MLX5_CMDQ_LOG_STRIDE 6
 #define MLX5_CMDQ_SLOTS (1u << MLX5_CMDQ_LOG_SIZE)
@@ -88,6 +96,7 @@ struct Mlx5Fw {
     Mlx5Port port;
     Mlx5Vport vport;
     Mlx5Vsc vsc;
+    Mlx5Rtc rtc;
     Mlx5RoceAddr roce[MLX5_ROCE_TABLE_SIZE];
 };
 
@@ -140,6 +149,11 @@ typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
 bool mlx5_reg_exists(uint32_t id);
 Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp,
     mlx5_reg_pfcc, mlx5_reg_pcmr, mlx5_reg_ppcnt, mlx5_reg_pcam;
+/* rtc.c */
+Mlx5RegHandler mlx5_reg_mtutc;
+void mlx5_rtc_reset(Mlx5Func *func);
+/** Its time in ns since 1970. */
+int64_t mlx5_rtc_ns(Mlx5Func *func);
 /* reg_component.c */
 Mlx5RegHandler mlx5_reg_mcqs, mlx5_reg_mcqi;
 

@@ -89,9 +89,9 @@ static uint32_t read_word(Mlx5Func *func, uint32_t offset)
         return (uint32_t)fw->health_synd << 24 |
                (mlx5_clock_ns(func) / HEALTH_TICK_NS % HEALTH_WRAP + 1);
     case SEG_REAL_SEC:
-        return func->ops->realtime_ns(func->host) / 1000000000;
+        return mlx5_fw_real_time(func) >> 32;
     case SEG_REAL_NSEC:
-        return func->ops->realtime_ns(func->host) % 1000000000;
+        return mlx5_fw_real_time(func);
     default:
         return constant_word(func, offset);
     }

@@ -35,22 +35,35 @@ static void reg_node_desc(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     memcpy(acc->out, func->fw->port.node_desc, NODE_DESC_BYTES);
 }
 
+/* What the real-time clock's register can do is said here. */
+static void mcam_features(Mlx5Func *func, uint8_t *reg)
+{
+    uint8_t *f = MLX5_ADDR_OF(mcam_reg, reg, enhanced_features);
+
+    MLX5_SET(mcam_enhanced_features, f, ptpcyc2realtime_modify,
+             func->props.rtc);
+    MLX5_SET(mcam_enhanced_features, f, mtutc_freq_adj_units, func->props.rtc);
+    MLX5_SET(mcam_enhanced_features, f, mtutc_time_adjustment_extended_range,
+             func->props.rtc);
+}
+
 /* Of the management registers those of components; groups 0 to 3 are known. */
 static void reg_mcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     uint32_t group = MLX5_GET(mcam_reg, acc->in, access_reg_group);
 
-    (void)func;
     if (group >= MCAM_GROUPS || MLX5_GET(mcam_reg, acc->in, feature_group)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_MCAM_GROUP);
         return;
     }
     MLX5_SET(mcam_reg, acc->out, access_reg_group, group);
+    mcam_features(func, acc->out);
     if (group == 0) {
         uint8_t *mask = MLX5_ADDR_OF(mcam_reg, acc->out, access_regs);
 
         MLX5_SET(mcam_access_reg, mask, mcqs, 1);
         MLX5_SET(mcam_access_reg, mask, mcqi, 1);
+        MLX5_SET(mcam_access_reg, mask, mtutc, func->props.rtc);
     }
 }
 
@@ -71,6 +84,7 @@ static const struct {
     { 0x507f, LAYOUT(pcam_reg), false, mlx5_reg_pcam },
     { 0x6001, NODE_DESC_BYTES, true, reg_node_desc },
     { 0x7004, LAYOUT(register_host_endianness), true, reg_host_endianness },
+    { 0x9055, LAYOUT(mtutc_reg), true, mlx5_reg_mtutc },
     { 0x9060, LAYOUT(mcqs_reg), false, mlx5_reg_mcqs },
     { 0x9061, LAYOUT(mcqi_reg) + LAYOUT(mcqi_version), false, mlx5_reg_mcqi },
     { 0x907f, LAYOUT(mcam_reg), false, reg_mcam },

@@ -190,6 +190,15 @@ void mlx5_cq_written(Mlx5Cq *cq, uint32_t num, bool solicited)
     }
 }
 
+void mlx5_cq_stamp(const Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES],
+                   bool real_time)
+{
+    Mlx5Func *func = cq->o.func;
+
+    MLX5_SET(cqe64, cqe, timestamp, real_time ? mlx5_fw_real_time(func)
+                                              : mlx5_fw_timer(func));
+}
+
 void mlx5_cq_post_half(Mlx5Cq *cq, const uint8_t *half,
                        uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
 {
@@ -203,9 +212,9 @@ void mlx5_cq_post_half(Mlx5Cq *cq, const uint8_t *half,
         fail(cq, MLX5_CQ_STATUS_OVERFLOW, MLX5_CQ_ERR_OVERRUN);
         return;
     }
-    if (!error) {
-        /* An error entry has its syndromes where others have the time. */
-        MLX5_SET(cqe64, cqe, timestamp, mlx5_fw_timer(cq->o.func));
+    /* An error entry has its syndromes where others have the time. */
+    if (!error && !MLX5_GET(cqe64, cqe, timestamp)) {
+        mlx5_cq_stamp(cq, cqe, false);
     }
     MLX5_SET(cqe64, cqe, se, solicited);
     /* An error counts as solicited (IBA 11.4.2.2). */

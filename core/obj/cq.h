@@ -81,6 +81,10 @@ typedef struct Mlx5Cq {
     uint8_t cqc[64];         /* as created and modified, for QUERY_CQ */
 } Mlx5Cq;
 
+/** Write the time into @cqe, of the real-time clock or the free running one;
+ * who leaves it out gets the latter when the entry is posted. */
+void mlx5_cq_stamp(const Mlx5Cq *cq, uint8_t cqe[64],
+                   bool real_time);
 /**
  * Post a completion. @cqe: 64 bytes, everything but owner and (if @solicited
  * is set) se filled in; the opcode is in its last byte. Writes 63 bytes, then

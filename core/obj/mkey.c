@@ -4,11 +4,8 @@
  * mkey_walk.c; UMR edits contexts through the functions here (rdma/umr.c).
  *
  * Sources: PRM Memory Key Context; driver: mr.c, odp.c and umr.c of mlx5_ib,
- * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: device memory and
- * keys of other functions (access modes from 4 on).
- * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: user memory
- * objects, software-managed memory and keys of other functions (the other
- * access modes from 4 on).
+ * mlx5_core fw_tracer.c and en_main.c. Left out, and refused: software-managed
+ * memory and keys of other functions (the other access modes from 4 on).
  */
 #include "obj/mkey.h"
 #include "obj/sig.h"
@@ -366,7 +363,7 @@ static void umem_key_load(Mlx5Mkey *mkey, const UmemKey *k)
  * A key over device memory: start_addr is a place in BAR0, and addresses under
  * the key count from there (driver: mlx5_ib_reg_dm_mr; verbs: zero based).
  */
-static uint32_t memic_check(Mlx5Func *func, const uint8_t *mkc)
+static uint32_t memic_check(Mlx5Func *func, const uint8_t *mkc, uint16_t uid)
 {
     uint64_t len = MLX5_GET(mkc, mkc, len), at;
     const Mlx5Memic *memic;
@@ -376,7 +373,9 @@ static uint32_t memic_check(Mlx5Func *func, const uint8_t *mkc)
         return MLX5_SYND_MKEY_MEMIC_FORM;
     }
     memic = mlx5_memic_find(func, MLX5_GET(mkc, mkc, start_addr), len, &at);
-    if (!memic || !mlx5_range_inside(at, len, memic->at, memic->bytes)) {
+    /* Allocations are the kernel's; a user context can't prove one its own. */
+    if (!memic || !mlx5_obj_uid_ok(memic, uid) ||
+        !mlx5_range_inside(at, len, memic->at, memic->bytes)) {
         return MLX5_SYND_MKEY_MEMIC_RANGE;
     }
     return 0;
@@ -420,7 +419,8 @@ static uint32_t create_check(Mlx5Func *func, const Mlx5Cmd *cmd,
         return MLX5_SYND_MKEY_XLT_INPUT;
     }
     return mkc_mode(mkc) == MLX5_MKC_ACCESS_MODE_MEMIC
-               ? memic_check(func, mkc) : mlx5_mkey_context_check(mkc);
+               ? memic_check(func, mkc, cmd->uid)
+               : mlx5_mkey_context_check(mkc);
 }
 
 /* Without pg_access, entries are addresses and have no present bits. */
@@ -472,9 +472,6 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
     if (mkey->mode == MLX5_MKC_ACCESS_MODE_MEMIC) {
         memic_attach(mkey);
     }
-    mlx5_mkey_load(mkey, 0, MLX5_ADDR_OF(create_mkey_in, cmd->in, klm_pas_mtt),
-                   actual * 2, all_present(cmd, mkey) ?
-                   MLX5_MTT_RD | MLX5_MTT_WR : 0);
     MLX5_SET(create_mkey_out, cmd->out, mkey_index, mkey->o.id);
 }
 

@@ -15,8 +15,10 @@
  *   REG_UMR                                            may come at RST2INIT
  *   all others                                         needed
  *
- * Left out: DC, raw packet, underlay and special QP0, WQE signatures, real-time stamps, and numbers chosen by the driver.
+ * Left out: DC, raw packet, underlay and special QP0, WQE signatures, and
+ * numbers chosen by the driver.
  */
+#include "fw/fw.h"
 #include "obj/engine.h"
 #include "obj/limits.h"
 #include "obj/qp_internal.h"
@@ -148,7 +150,7 @@ static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
     if (MLX5_GET(qpc, p->qpc, wq_signature)) {
         return MLX5_SYND_QP_SIGNATURE;
     }
-    if (MLX5_GET(qpc, p->qpc, ts_format) >= TS_FORMAT_REAL_TIME) {
+    if (!mlx5_fw_ts_format_ok(func, MLX5_GET(qpc, p->qpc, ts_format))) {
         return MLX5_SYND_QP_TS_FORMAT;
     }
     if ((p->has_sq || p->has_rq) && MLX5_GET(qpc, p->qpc, dbr_addr) % 8) {
@@ -244,6 +246,7 @@ static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
 void mlx5_qp_refresh(Mlx5Qp *qp)
 {
     qp->rlkey = MLX5_GET(qpc, qp->qpc, rlky);
+    qp->real_time = MLX5_GET(qpc, qp->qpc, ts_format) == MLX5_TS_REAL_TIME;
     qp->user_index = MLX5_GET(qpc, qp->qpc, user_index);
 }
 

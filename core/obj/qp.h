@@ -60,6 +60,7 @@ typedef struct Mlx5Qp {
     uint8_t cs_req_bytes;    /* of an answer, or of a message, that may come */
     uint8_t cs_res_bytes;    /* in the completion; 0 = never */
     bool rlkey;              /* the reserved lkey may be used */
+    bool real_time;          /* completions show the real-time clock */
     uint32_t user_index;
     uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */
     Mlx5QpEngine *engine;    /* made by the engine at creation */

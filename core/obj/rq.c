@@ -5,11 +5,11 @@
  */
 #include "obj/rq.h"
 
+#include "fw/fw.h"
 #include "obj/check.h"
 #include "obj/eth_engine.h"
 #include "obj/eth_limits.h"
 
-#define TS_FORMAT_MAX 1
 /* modify_rq_in.modify_bitmask (driver: MLX5_MODIFY_RQ_IN_MODIFY_BITMASK_*) */
 #define MODIFY_VSD (UINT64_C(1) << 1)
 #define MODIFY_SCATTER_FCS (UINT64_C(1) << 2)
@@ -21,13 +21,15 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(rqc, hairpin, RQ_HAIRPIN),
 };
 
-static bool check_rqc(Mlx5Cmd *cmd, const uint8_t *rqc)
+static bool check_rqc(const Mlx5Func *func, Mlx5Cmd *cmd,
+                      const uint8_t *rqc)
 {
     return mlx5_check_zero(cmd, rqc, not_done, G_N_ELEMENTS(not_done)) &&
            mlx5_check_param(cmd, MLX5_GET(rqc, rqc, state) ==
                             MLX5_WQ_STATE_RST, MLX5_SYND_RQ_CREATE_STATE) &&
-           mlx5_check_param(cmd, MLX5_GET(rqc, rqc, ts_format) <=
-                            TS_FORMAT_MAX, MLX5_SYND_RQ_TS_FORMAT) &&
+           mlx5_check_param(cmd, mlx5_fw_ts_format_ok(func,
+                                      MLX5_GET(rqc, rqc, ts_format)),
+                            MLX5_SYND_RQ_TS_FORMAT) &&
            mlx5_check_param(cmd, !cmd->uid || !MLX5_GET(rqc, rqc, rlky),
                             MLX5_SYND_RQ_USER_RLKEY);
 }
@@ -55,7 +57,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_rq)
     Mlx5Rq draft = { .state = MLX5_WQ_STATE_RST };
     Mlx5Rq *rq;
 
-    if (!check_rqc(cmd, rqc)) {
+    if (!check_rqc(func, cmd, rqc)) {
         return;
     }
     draft.cq = mlx5_obj_find(func, cmd, MLX5_OBJ_CQ,
@@ -73,6 +75,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_rq)
     }
     draft.o = rq->o;
     *rq = draft;
+    rq->real_time = MLX5_GET(rqc, rqc, ts_format) == MLX5_TS_REAL_TIME;
     rq->rlkey = MLX5_GET(rqc, rqc, rlky);
     rq->flush_in_error = MLX5_GET(rqc, rqc, flush_in_error_en);
     rq->vsd = MLX5_GET(rqc, rqc, vsd);

@@ -15,6 +15,7 @@ typedef struct Mlx5Rq {
     Mlx5Wq wq;
     Mlx5Cq *cq;
     Mlx5Obj *counter;        /* Q counter set or NULL */
+    bool real_time;          /* completions show the real-time clock */
     bool rlkey;
     bool flush_in_error;
     bool scatter_fcs;        /* the FCS follows the frame in memory */

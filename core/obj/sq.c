@@ -5,13 +5,12 @@
  */
 #include "obj/sq.h"
 
+#include "fw/fw.h"
 #include "obj/check.h"
 #include "obj/eth_engine.h"
 #include "obj/eth_limits.h"
 #include "obj/uctx.h"
 
-/* sqc.ts_format: 0 free running, 1 the function's default, 2 real time. */
-#define TS_FORMAT_MAX 1
 /* modify_sq_in.modify_bitmask */
 #define MODIFY_RATE_LIMIT (UINT64_C(1) << 0)
 #define MODIFY_QOS_GROUP (UINT64_C(1) << 2)
@@ -28,13 +27,15 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(sqc, qos_queue_group_id, SQ_QOS_GROUP),
 };
 
-static bool check_sqc(Mlx5Cmd *cmd, const uint8_t *sqc)
+static bool check_sqc(const Mlx5Func *func, Mlx5Cmd *cmd,
+                      const uint8_t *sqc)
 {
     return mlx5_check_zero(cmd, sqc, not_done, G_N_ELEMENTS(not_done)) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, state) ==
                             MLX5_WQ_STATE_RST, MLX5_SYND_SQ_CREATE_STATE) &&
-           mlx5_check_param(cmd, MLX5_GET(sqc, sqc, ts_format) <=
-                            TS_FORMAT_MAX, MLX5_SYND_SQ_TS_FORMAT) &&
+           mlx5_check_param(cmd, mlx5_fw_ts_format_ok(func,
+                                      MLX5_GET(sqc, sqc, ts_format)),
+                            MLX5_SYND_SQ_TS_FORMAT) &&
            mlx5_check_param(cmd, !cmd->uid || !MLX5_GET(sqc, sqc, rlky),
                             MLX5_SYND_SQ_USER_RLKEY) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, tis_lst_sz) <= 1,
@@ -75,7 +76,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
     Mlx5Sq draft = { .state = MLX5_WQ_STATE_RST };
     Mlx5Sq *sq;
 
-    if (!check_sqc(cmd, sqc) || !find_refs(func, cmd, sqc, &draft) ||
+    if (!check_sqc(func, cmd, sqc) || !find_refs(func, cmd, sqc, &draft) ||
         !mlx5_wq_parse(func, cmd, &in, &draft.wq)) {
         return;
     }
@@ -87,6 +88,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
     }
     draft.o = sq->o;
     *sq = draft;
+    sq->real_time = MLX5_GET(sqc, sqc, ts_format) == MLX5_TS_REAL_TIME;
     sq->rlkey = MLX5_GET(sqc, sqc, rlky);
     sq->flush_in_error = MLX5_GET(sqc, sqc, flush_in_error_en);
     sq->min_inline_mode = MLX5_GET(sqc, sqc, min_wqe_inline_mode);

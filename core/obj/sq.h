@@ -16,6 +16,7 @@ typedef struct Mlx5Sq {
     Mlx5Wq wq;
     Mlx5Cq *cq;
     Mlx5Tis *tis;            /* NULL: may only do nothing (NOP) */
+    bool real_time;          /* completions show the real-time clock */
     bool rlkey;              /* the reserved lkey may be used */
     bool flush_in_error;
     uint8_t min_inline_mode;

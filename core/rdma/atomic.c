@@ -59,7 +59,8 @@ Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
 
     g_array_set_size(rdma->local, 0);
     result = mlx5_mkey_resolve(qp->o.func, &user, pkt->rkey, pkt->va,
-                               pkt->atomic_bytes, MLX5_ACCESS_REMOTE_ATOMIC, rdma->local);
+                               pkt->atomic_bytes, MLX5_ACCESS_REMOTE_ATOMIC,
+                               rdma->local);
     if (result != MLX5_MKEY_OK) {
         return mlx5_payload_from_key(result);
     }
@@ -79,6 +80,7 @@ void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint32_t size,
 {
     bool host = size == 8 && mlx5_fw_atomic_host_order(qp->o.func);
 
-    value = host ? GUINT64_TO_LE(value) : GUINT64_TO_BE(value << (64 - size * 8));
+    value = host ? GUINT64_TO_LE(value)
+                 : GUINT64_TO_BE(value << (64 - size * 8));
     memcpy(bytes, &value, sizeof(value));
 }

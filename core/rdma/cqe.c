@@ -67,6 +67,7 @@ void mlx5_cqe_post_send(Mlx5Qp *qp, const Mlx5CqeSend *c)
         fill_error(qp, cqe, c->vendor, true);
     } else {
         MLX5_SET(cqe64, cqe, byte_cnt, c->byte_cnt);
+        mlx5_cq_stamp(qp->send_cq, cqe, qp->real_time);
     }
     /* An error counts as solicited (IBA 11.4.2.2). */
     post(qp->send_cq, cqe, bad ? NULL : c->data, c->byte_cnt, bad);
@@ -130,6 +131,7 @@ void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
         if (c->app_op) {
             fill_app(cqe, c->app_op, 0);
         }
+        mlx5_cq_stamp(cq, cqe, qp->real_time);
     }
     post(cq, cqe, bad ? NULL : c->data, c->byte_cnt, c->se || bad);
 }

@@ -3,6 +3,7 @@
  * Reliable connection between two queue pairs of a function: every operation,
  * sizes around the MTU and the page, rings that wrap, numbers that wrap.
  */
+#include "fw/fw.h"
 #include "tests/rdma/rdma_helper.h"
 
 #define SRC (R_DATA + 123)
@@ -339,6 +340,28 @@ START_TEST(masked_atomics)
 }
 END_TEST
 
+/* Each queue's completions show the clock that it asked for. */
+START_TEST(time_stamps)
+{
+    RTest *t = connected();
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+    uint8_t cqe[64];
+
+    t->b.qp->real_time = true;
+    fake_host_advance(t->h, 5000);
+    r_recv(&t->b, DST, 64);
+    r_data(&w, SRC, 64, t->key);
+    r_post(&t->a, &w);
+    ck_assert(r_poll(&t->a, &t->a.scq, cqe));
+    ck_assert_uint_eq(MLX5_GET(cqe64, cqe, timestamp), t->h->now_ns);
+    ck_assert(r_poll(&t->b, &t->b.rcq, cqe));
+    ck_assert_uint_eq(MLX5_GET(cqe64, cqe, timestamp),
+                      mlx5_fw_real_time(t->h->func));
+    ck_assert_uint_ne(mlx5_fw_real_time(t->h->func), (uint64_t)t->h->now_ns);
+    done(t);
+}
+END_TEST
+
 /* Only what asks for a completion gets one; an index is a basic block's. */
 START_TEST(unsignalled)
 {
@@ -605,6 +628,7 @@ int main(void)
     tcase_add_test(tc, inline_among_pointers);
     tcase_add_test(tc, atomics);
     tcase_add_test(tc, masked_atomics);
+    tcase_add_test(tc, time_stamps);
     tcase_add_test(tc, unsignalled);
     tcase_add_test(tc, nop);
     tcase_add_test(tc, rings_wrap);
