@@ -360,6 +360,9 @@ static void umem_key_load(Mlx5Mkey *mkey, const UmemKey *k)
         mlx5_prm_set(entry, 0, 64, addr | permissions);
         mlx5_mkey_load(mkey, i, entry, 1, 0);
     }
+}
+
+/*
  * A key over device memory: start_addr is a place in BAR0, and addresses under
  * the key count from there (driver: mlx5_ib_reg_dm_mr; verbs: zero based).
  */
