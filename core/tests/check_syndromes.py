@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hold core/fw/syndrome.def against what the unit tests saw.
+"""Hold a list of reasons against what the unit tests saw.
 
 Usage: check_syndromes.py [--begin] DEF UNREACHED SEEN
 
-DEF lists the reasons a command can be refused for. SEEN is what the tests
-provoked (syndromes_seen.c), one number a line. UNREACHED names those no test
-can provoke, "NAME reason" a line. Numbers and names must be unique, each
+DEF lists the reasons a command can be refused for (core/fw/syndrome.def), or
+a work request (core/rdma/vendor_synd.def). SEEN is what the tests provoked
+(syndromes_seen.c), one number a line. UNREACHED names those no test can
+provoke, "NAME reason" a line. Numbers and names must be unique, each
 must be seen or excused, and none excused that is seen.
 
 With --begin: forget what an earlier run saw. Exit status 77 (skip) if no test
@@ -16,7 +17,7 @@ import pathlib
 import re
 import sys
 
-ROW = re.compile(r'^MLX5_SYND\(\s*(\w+),\s*(0x[0-9a-fA-F]+),\s*((?:"[^"]*"\s*)+)\)',
+ROW = re.compile(r'^MLX5_(?:SYND|VENDOR)\(\s*(\w+),\s*(0x[0-9a-fA-F]+),',
                  re.MULTILINE)
 SKIP = 77
 
@@ -62,7 +63,7 @@ def main(args):
                           {int(n, 16) for n in seen.read_text().split()}))
     for problem in found:
         print(problem)
-    print("%d syndromes, %d problems" % (len(rows), len(found)))
+    print("%d reasons, %d problems" % (len(rows), len(found)))
     return 1 if found else 0
 
 
