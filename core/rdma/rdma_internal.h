@@ -306,6 +306,11 @@ static inline void mlx5_sig_report(Mlx5QpEngine *e, bool send)
         mlx5_sig_report_failed(e, send);
     }
 }
+/** Can a draining queue stop before @req? */
+static inline bool mlx5_sig_may_stop(const Mlx5SendReq *req)
+{
+    return !req->begun && req->kind == MLX5_REQ_WQE;
+}
 /** Instead of sending more: to SQD once everything begun is complete. */
 void mlx5_sig_drain(Mlx5QpEngine *e);
 /** SET_PSV. Return: false if the queue's domain has no such PSV. */

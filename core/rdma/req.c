@@ -228,7 +228,7 @@ static bool step(Mlx5QpEngine *e)
         return false;
     }
     if (G_UNLIKELY(r->draining) &&
-        (r->cur == r->tail || !mlx5_req_at(r, r->cur)->begun)) {
+        (r->cur == r->tail || mlx5_sig_may_stop(mlx5_req_at(r, r->cur)))) {
         mlx5_sig_drain(e);
         return false;
     }

@@ -161,6 +161,9 @@ static void unfetch(Mlx5Requester *r)
         return;
     }
     req = mlx5_req_at(r, r->cur);
+    if (!mlx5_sig_may_stop(req)) {
+        return; /* a rendezvous, which does not stand in the ring */
+    }
     r->next_psn = req->psn;
     r->fetched = req->wqe.index;
     r->tail = r->cur;

@@ -166,7 +166,7 @@ START_TEST(every_opcode_and_type)
             }
         }
     }
-    ck_assert_uint_eq(known, 13);
+    ck_assert_uint_eq(known, 14);
 }
 END_TEST
 
