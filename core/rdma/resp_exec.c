@@ -529,6 +529,10 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         }
         return;
     }
+    if (result == MLX5_PAYLOAD_KEY) { /* one below the key that was named */
+        no_access(e, pkt);
+        return;
+    }
     if (result != MLX5_PAYLOAD_OK) {
         mlx5_resp_refuse(e, pkt, MLX5_NAK_REMOTE_OP,
                          MLX5_EVENT_TYPE_WQ_CATAS_ERROR);
