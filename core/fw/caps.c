@@ -137,6 +137,21 @@ static void set_odp_schemes(Mlx5Caps *caps, bool memory)
              page_prefetch, memory);
 }
 
+static void set_dc(Mlx5Caps *caps, const Mlx5FuncProps *p)
+{
+    GEN_SET(caps, dct, p->dc);
+    GEN_SET(caps, dc_req_scat_data_cqe, p->dc && p->scatter_to_cqe);
+    GEN_SET(caps, log_max_ra_req_dc, p->dc ? 4 : 0);
+    GEN_SET(caps, log_max_ra_res_dc, p->dc ? 4 : 0);
+    GEN_SET(caps, log_max_dci_stream_channels, p->dc ? 6 : 0);
+    GEN_SET(caps, log_max_dci_errored_streams, p->dc ? 6 : 0);
+    GEN_SET(caps, qpc_extension, p->dc);
+    MLX5_SET(atomic_caps, caps->cur[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
+             p->dc ? 8 : 0);
+    MLX5_SET(atomic_caps, caps->max[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
+             p->dc ? 8 : 0);
+}
+
 static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
 {
     const Mlx5FuncProps *p = &func->props;
@@ -167,6 +182,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
     GEN_SET(caps, block_lb_mc, p->mcast);
+    set_dc(caps, p);
     GEN_SET(caps, cqe_compression, p->cqe_compression);
     GEN_SET(caps, cqe_compression_128, p->cqe_compression);
     GEN_SET(caps, mini_cqe_resp_stride_index, p->cqe_compression);

@@ -6,6 +6,7 @@
 #ifndef MLX5_OBJ_ENGINE_H
 #define MLX5_OBJ_ENGINE_H
 
+#include "obj/dct.h"
 #include "obj/qp.h"
 
 /** SQ objects are numbered from here on; QPs from 0x40 and below it. */
@@ -20,6 +21,19 @@ typedef struct Mlx5EngineOps {
     void (*qp_destroyed)(Mlx5Qp *qp);
     /** Before QUERY_QP answers: put live PSNs and counters into qp->qpc. */
     void (*qp_query)(Mlx5Qp *qp);
+    /**
+     * Stream @id of a DC initiator may send again.
+     * Return: false if it was not in error.
+     */
+    bool (*dci_stream_reset)(Mlx5Qp *qp, uint16_t id);
+    /** A DC target was created: make dct->engine. */
+    void (*dct_created)(Mlx5Dct *dct);
+    /** Finish what is begun, then mlx5_dct_drained(); not before returning. */
+    void (*dct_drain)(Mlx5Dct *dct);
+    /** Is a message to it on its way? */
+    bool (*dct_busy)(Mlx5Dct *dct);
+    /** It is about to go: free dct->engine. */
+    void (*dct_destroyed)(Mlx5Dct *dct);
     /** Somebody may have posted to this SRQ, or it dies. */
     void (*srq_destroyed)(Mlx5Srq *srq);
     /**

@@ -26,6 +26,8 @@ typedef enum Mlx5EventType {
     MLX5_EVENT_TYPE_SRQ_CATAS_ERROR = 0x12,
     MLX5_EVENT_TYPE_SRQ_LAST_WQE = 0x13,
     MLX5_EVENT_TYPE_SRQ_RQ_LIMIT = 0x14,
+    MLX5_EVENT_TYPE_DCT_DRAINED = 0x1c,
+    MLX5_EVENT_TYPE_DCT_KEY_VIOLATION = 0x1d,
 } Mlx5EventType;
 
 typedef struct Mlx5Eq {
@@ -55,7 +57,8 @@ bool mlx5_event_raise(Mlx5Func *func, uint8_t type, uint8_t sub_type,
                       const uint8_t data[28]);
 /** Is there an EQ whose mask has @type? */
 bool mlx5_event_wanted(Mlx5Func *func, uint8_t type);
-/** An event about a QP, SRQ ...: number and kind (0 QP, 1 RQ, 2 SQ). */
+/** An event about a QP, SRQ ...: number and kind (0 QP, 1 RQ, 2 SQ,
+ * 6 DCT). */
 void mlx5_event_raise_wq(Mlx5Func *func, uint8_t type, uint32_t number,
                          uint8_t kind);
 /** EQ doorbell: @arm is the register at 0x40, else 0x48 (update only). */

@@ -18,6 +18,8 @@ enum {
     MLX5_LOG_MAX_XRCD = 16,
     MLX5_LOG_MAX_EQ = 8,         /* the doorbell has 8 bits for the number */
     MLX5_LOG_MAX_EQ_SZ = 22,
+    MLX5_LOG_MAX_DCT = 16,
+    MLX5_LOG_MAX_DCI_STREAMS = 6, /* channels, and those in error */
     MLX5_LOG_MAX_SRQ = 16,       /* RMP, XRC SRQ, SRQ and XRQ together */
     MLX5_LOG_MAX_SRQ_SZ = 15,
     MLX5_LOG_TAG_MATCHING_LIST_SZ = 7,

@@ -10,13 +10,13 @@
  *                send CQ   recv CQ   SRQ        XRCD   PD
  *   has SQ       needed
  *   own RQ                 needed
- *   SRQ (not XRC)          needed    RMP/SRQ; RC: XRQ
+ *   SRQ (not XRC, DCI)     needed    RMP/SRQ; RC: XRQ
  *   XRC target                                  needed
  *   REG_UMR                                            may come at RST2INIT
  *   all others                                         needed
  *
- * Left out: DC, raw packet, underlay and special QP0, WQE signatures, and
- * numbers chosen by the driver.
+ * Left out: raw packet, underlay and special QP0, WQE signatures, and numbers
+ * chosen by the driver.
  */
 #include "fw/fw.h"
 #include "obj/engine.h"
@@ -64,8 +64,10 @@ static void parse(const uint8_t *qpc, QpParams *p)
     p->qpc = qpc;
     p->st = MLX5_GET(qpc, qpc, st);
     p->has_sq = !MLX5_GET(qpc, qpc, no_sq);
-    p->has_rq = rq_type == RQ_TYPE_OWN;
-    p->wants_srq = rq_type == RQ_TYPE_SRQ && p->st != MLX5_QP_ST_XRC;
+    /* An initiator receives nothing, whatever its context says. */
+    p->has_rq = rq_type == RQ_TYPE_OWN && p->st != MLX5_QP_ST_DCI;
+    p->wants_srq = rq_type == RQ_TYPE_SRQ && p->st != MLX5_QP_ST_XRC &&
+                   p->st != MLX5_QP_ST_DCI;
     p->xrc_target = p->st == MLX5_QP_ST_XRC && !p->has_sq;
     if (p->has_rq) {
         p->rq_log_size = MLX5_GET(qpc, qpc, log_rq_size);
@@ -132,11 +134,30 @@ static uint8_t scatter_bytes(const Mlx5Cq *cq, uint32_t cs)
     return cs == 1 ? 32 : cq->cqe_bytes == 128 ? 64 : 0;
 }
 
+/* Return: 0 or the syndrome of what DC does not allow. */
+static uint32_t check_dci(const Mlx5Func *func, const QpParams *p)
+{
+    if (!func->props.dc) {
+        return MLX5_SYND_QP_DC_OFF;
+    }
+    if (MLX5_GET(qpc, p->qpc, log_num_dci_stream_channels) >
+        MLX5_LOG_MAX_DCI_STREAMS) {
+        return MLX5_SYND_QP_DCI_STREAMS;
+    }
+    return MLX5_GET(qpc, p->qpc, log_num_dci_errored_streams) >
+                   MLX5_LOG_MAX_DCI_STREAMS
+               ? MLX5_SYND_QP_DCI_ERRORED : 0;
+}
+
 /* Return: 0 or the syndrome of the field that breaks a rule. */
 static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
                              const QpParams *p)
 {
     uint32_t syndrome = check_scatter(func, p);
+
+    if (!syndrome && p->st == MLX5_QP_ST_DCI) {
+        syndrome = check_dci(func, p);
+    }
 
     if (MLX5_GET(create_qp_in, cmd->in, qpc_ext)) {
         return MLX5_SYND_QP_EXT;

@@ -14,7 +14,7 @@
 #define MLX5_QP_ST_SUPPORTED                                                  \
     (MLX5_QP_ST_BIT(MLX5_QP_ST_RC) | MLX5_QP_ST_BIT(MLX5_QP_ST_UC) |          \
      MLX5_QP_ST_BIT(MLX5_QP_ST_UD) | MLX5_QP_ST_BIT(MLX5_QP_ST_XRC) |         \
-     MLX5_QP_ST_BIT(MLX5_QP_ST_QP1) | MLX5_QP_ST_BIT(MLX5_QP_ST_REG_UMR))
+     MLX5_QP_ST_BIT(MLX5_QP_ST_DCI) | MLX5_QP_ST_BIT(MLX5_QP_ST_QP1) | MLX5_QP_ST_BIT(MLX5_QP_ST_REG_UMR))
 
 /** Copy into the fields that have one of their own what the context says. */
 void mlx5_qp_refresh(Mlx5Qp *qp);

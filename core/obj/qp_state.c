@@ -146,8 +146,8 @@ static const struct {
 #define S(state) (1u << MLX5_QP_STATE_##state)
 #define S_ANY ((1u << MLX5_QP_STATE_COUNT) - 1)
 #define T(st) MLX5_QP_ST_BIT(MLX5_QP_ST_##st)
-#define T_CONNECTED (T(RC) | T(UC) | T(XRC))
-#define T_RELIABLE (T(RC) | T(XRC))
+#define T_CONNECTED (T(RC) | T(UC) | T(XRC) | T(DCI))
+#define T_RELIABLE (T(RC) | T(XRC) | T(DCI))
 #define T_DATAGRAM (T(UD) | T(QP1))
 #define T_ALL MLX5_QP_ST_SUPPORTED
 
@@ -370,6 +370,55 @@ static void forget_progress(Mlx5Qp *qp)
     MLX5_SET(qpc, qp->qpc, sw_rq_counter, 0);
 }
 
+/*
+ * RTS2RTS with an extended context (libmlx5: mlx5dv_dci_stream_id_reset). It
+ * is behind the plain one, in none of the kernel's layouts; in bits:
+ */
+enum {
+    EXT_FLAG = 0x40,
+    EXT_OPT_MASK = 0x840,        /* 64 bits */
+    EXT_STREAM = 0x890,          /* 16 bits */
+    EXT_BYTES = 0x1d0,
+};
+#define EXT_OPT_STREAM 1u
+
+static bool has_extension(const Mlx5Cmd *cmd, uint16_t opcode)
+{
+    return opcode == MLX5_CMD_OP_RTS2RTS_QP &&
+           mlx5_prm_get(cmd->in, EXT_FLAG, 1);
+}
+
+/* Return: 0, or the syndrome of what is wrong. */
+static uint32_t reset_stream(Mlx5Qp *qp, const Mlx5Cmd *cmd)
+{
+    const Mlx5EngineOps *engine = qp->o.func->engine;
+
+    if (cmd->in_len < EXT_BYTES) {
+        return MLX5_SYND_QP_EXT_LENGTH;
+    }
+    if (mlx5_prm_get(cmd->in, EXT_OPT_MASK, 64) != EXT_OPT_STREAM ||
+        MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask)) {
+        return MLX5_SYND_QP_EXT_MASK;
+    }
+    if (qp->st != MLX5_QP_ST_DCI ||
+        !MLX5_GET(qpc, qp->qpc, log_num_dci_stream_channels)) {
+        return MLX5_SYND_QP_STREAM_SERVICE;
+    }
+    return engine && engine->dci_stream_reset &&
+                   engine->dci_stream_reset(qp, mlx5_prm_get(cmd->in,
+                                                             EXT_STREAM, 16))
+               ? 0 : MLX5_SYND_QP_STREAM_GOOD;
+}
+
+static void apply_extension(Mlx5Qp *qp, Mlx5Cmd *cmd)
+{
+    uint32_t syndrome = reset_stream(qp, cmd);
+
+    if (syndrome) {
+        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
+    }
+}
+
 static void run(Mlx5Func *func, Mlx5Cmd *cmd, uint16_t opcode)
 {
     const Transition *t = find_transition(opcode);
@@ -389,6 +438,10 @@ static void run(Mlx5Func *func, Mlx5Cmd *cmd, uint16_t opcode)
     if (!(t->from >> qp->state & 1)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_QP_STATE_ERR,
                       MLX5_SYND_QP_STATE);
+        return;
+    }
+    if (has_extension(cmd, opcode)) {
+        apply_extension(qp, cmd);
         return;
     }
     if (t->has_context) {

@@ -67,6 +67,7 @@ LIMIT(td, 1u << MLX5_LOG_MAX_TRANSPORT_DOMAIN)
 LIMIT(xrcd, 1u << MLX5_LOG_MAX_XRCD)
 LIMIT(eq, 1u << MLX5_LOG_MAX_EQ)
 LIMIT(srq, 1u << MLX5_LOG_MAX_SRQ)
+LIMIT(dct, MLX5_DCTN_FIRST + (1u << MLX5_LOG_MAX_DCT))
 LIMIT(q_counter, MLX5_MAX_QP_CNT + 1)
 LIMIT(tis, 1u << MLX5_LOG_MAX_TIS)
 LIMIT(tir, 1u << MLX5_LOG_MAX_TIR)
@@ -90,6 +91,7 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_EQ] = { "eq", 0, limit_eq, mlx5_eq_release },
     [MLX5_OBJ_CQ] = { "cq", 1, limit_cq, mlx5_cq_release },
     [MLX5_OBJ_QP] = { "qp", MLX5_QPN_FIRST, limit_qp, mlx5_qp_release },
+    [MLX5_OBJ_DCT] = { "dct", MLX5_DCTN_FIRST, limit_dct, mlx5_dct_release },
     [MLX5_OBJ_SRQ] = { "srq", 1, limit_srq, mlx5_srq_release },
     [MLX5_OBJ_Q_COUNTER] = { "q_counter", 1, limit_q_counter, NULL },
     [MLX5_OBJ_MEMIC] = { "memic", 1, limit_memic, NULL },
@@ -115,7 +117,7 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
 static const uint8_t clear_order[] = {
     MLX5_OBJ_FLOW_TABLE, MLX5_OBJ_FLOW_COUNTER, MLX5_OBJ_MODIFY_HEADER,
     MLX5_OBJ_PACKET_REFORMAT, MLX5_OBJ_TIR, MLX5_OBJ_RQT, MLX5_OBJ_SQ, MLX5_OBJ_RQ,
-    MLX5_OBJ_QP, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
+    MLX5_OBJ_QP, MLX5_OBJ_DCT, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
     MLX5_OBJ_MKEY, MLX5_OBJ_MEMIC, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
     MLX5_OBJ_TRANSPORT_DOMAIN, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_UMEM,
     MLX5_OBJ_UCTX,

@@ -24,6 +24,7 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_CQ,
     MLX5_OBJ_QP,
     MLX5_OBJ_SRQ,
+    MLX5_OBJ_DCT,
     MLX5_OBJ_Q_COUNTER,
     MLX5_OBJ_TIS,
     MLX5_OBJ_TIR,
@@ -60,6 +61,8 @@ typedef struct Mlx5ObjTypeInfo {
 
 /** First QP number: those below mean something of their own in packets. */
 #define MLX5_QPN_FIRST 0x40u
+/** DC targets: their numbers are no queue pair's, for they meet in programs. */
+#define MLX5_DCTN_FIRST 0x400000u
 /** Objects of this owner may be used by every user context. */
 #define MLX5_SHARED_UID 0xffff
 
@@ -71,6 +74,7 @@ void mlx5_eq_release(void *obj);
 void mlx5_cq_release(void *obj);
 void mlx5_srq_release(void *obj);
 void mlx5_qp_release(void *obj);
+void mlx5_dct_release(void *obj);
 void mlx5_mkey_release(void *obj);
 void mlx5_tis_release(void *obj);
 void mlx5_tir_release(void *obj);

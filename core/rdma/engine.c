@@ -33,6 +33,8 @@ void mlx5_rdma_reset(Mlx5Func *func)
 
     /* Queue pairs are gone by now, and with them their engines. */
     g_assert(rdma->gsi->len == 0);
+    g_assert(g_queue_is_empty(&rdma->dcrs));
+    rdma->dc_conns = 0;
     g_clear_pointer(&rdma->flat, g_free);
     memset(rdma->halves, 0, sizeof(rdma->halves));
     rdma->moved = 0;
@@ -92,6 +94,9 @@ Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp)
         return MLX5_SVC_UD;
     case MLX5_QP_ST_XRC:
         return MLX5_SVC_XRC;
+    case MLX5_QP_ST_DCI:
+    case MLX5_QP_ST_DCT:
+        return MLX5_SVC_DC;
     default:
         return MLX5_SVC_RC;
     }
@@ -166,12 +171,14 @@ void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     if (pkt->dqpn == MLX5_QPN_MULTICAST) {
         deliver_all(func, pkt);
+    } else if (pkt->svc == MLX5_SVC_DC && !mlx5_pkt_is_response(pkt)) {
+        mlx5_dct_receive(func, pkt);
     } else {
         deliver(func, receiver(func, pkt->dqpn), pkt);
     }
 }
 
-static void created(Mlx5Qp *qp)
+void mlx5_engine_make(Mlx5Qp *qp)
 {
     Mlx5QpEngine *e = g_new0(Mlx5QpEngine, 1);
 
@@ -193,7 +200,7 @@ static void reset(Mlx5QpEngine *e)
     mlx5_recv_reset(e->qp);
 }
 
-static void destroyed(Mlx5Qp *qp)
+void mlx5_engine_unmake(Mlx5Qp *qp)
 {
     Mlx5QpEngine *e = qp->engine;
 
@@ -252,6 +259,10 @@ static void state(Mlx5Qp *qp, Mlx5QpState from)
 {
     Mlx5QpEngine *e = qp->engine;
 
+    if (qp->st == MLX5_QP_ST_DCT) {
+        mlx5_dct_peer_state(e);
+        return;
+    }
     switch (qp->state) {
     case MLX5_QP_STATE_RST:
         reset(e);
@@ -296,9 +307,14 @@ static void query(Mlx5Qp *qp)
 }
 
 const Mlx5EngineOps mlx5_rdma_engine = {
-    .qp_created = created,
+    .qp_created = mlx5_engine_make,
     .qp_state = state,
-    .qp_destroyed = destroyed,
+    .qp_destroyed = mlx5_engine_unmake,
     .qp_query = query,
+    .dci_stream_reset = mlx5_dci_stream_reset,
+    .dct_created = mlx5_dct_engine_created,
+    .dct_drain = mlx5_dct_engine_drain,
+    .dct_busy = mlx5_dct_engine_busy,
+    .dct_destroyed = mlx5_dct_engine_destroyed,
     .sq_doorbell = mlx5_sq_doorbell,
 };

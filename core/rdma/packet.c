@@ -153,6 +153,7 @@ static const char *svc_name(Mlx5PktService svc)
     static const char *const name[] = {
         [MLX5_SVC_RC] = "RC", [MLX5_SVC_UC] = "UC",
         [MLX5_SVC_UD] = "UD", [MLX5_SVC_XRC] = "XRC",
+        [MLX5_SVC_DC] = "DC",
     };
 
     return svc < G_N_ELEMENTS(name) && name[svc] ? name[svc] : "?";

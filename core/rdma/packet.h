@@ -43,6 +43,7 @@ typedef enum Mlx5PktService {
     MLX5_SVC_UC = 1,
     MLX5_SVC_UD = 3,
     MLX5_SVC_XRC = 5,
+    MLX5_SVC_DC = 6,         /* unknown: DC is on no wire that we speak */
 } Mlx5PktService;
 
 /** AETH syndrome (IBA table 48, 49): the code in bits 6:5, the value below. */
@@ -111,6 +112,10 @@ typedef struct Mlx5Pkt {
     bool block_lb;           /* not for the sender, if multicast */
     /* XRCETH */
     uint32_t srqn;
+    /* DC: each message is a connection of its own (rdma/dct.c). */
+    uint64_t dc_key;
+    uint32_t dc_conn;        /* its number, never 0; in answers as well */
+    uint32_t dc_psn;         /* of its first packet */
     bool has_imm, has_inv;   /* with the last packet */
     uint32_t imm;            /* immediate or invalidated key, host order */
     /* Payload: runs of memory of @src, or bytes. */

@@ -38,6 +38,7 @@
 typedef struct Mlx5SendReq {
     Mlx5SendWqe wqe;
     uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
+    uint32_t dc_conn;        /* DC: its connection; 0 before it was sent */
     bool response;           /* done by data, not by an ack */
     bool begun;              /* something of it was sent */
     bool done;               /* completes when all before it have */
@@ -79,6 +80,7 @@ typedef struct Mlx5Requester {
     uint32_t rndv_count;     /* rendezvous that wait, in their tags ... */
     uint32_t rndv_first, rndv_last; /* ... from here to there */
     bool draining;           /* a signature failed: on the way to SQD */
+    uint64_t errored_streams; /* DC initiator: channels that stand still */
 } Mlx5Requester;
 
 /** An answer owed, in order of the requests. */
@@ -100,6 +102,7 @@ typedef struct Mlx5Responder {
     uint32_t epsn;           /* expected next */
     uint32_t msn;            /* messages completed */
     uint32_t pdn;            /* domain of the request being executed */
+    uint32_t dc_conn;        /* DC target: of the message, else 0 */
     /* The message being received. */
     bool busy;
     Mlx5PktOp busy_op;       /* SEND or WRITE */
@@ -186,6 +189,8 @@ struct Mlx5Rdma {
     GHashTable *ended;       /* tokens cancelled and not yet resumed ... */
     GQueue ended_order;      /* ... the oldest first */
     uint32_t last_token;
+    GQueue dcrs;             /* peers of DC targets, the oldest first */
+    uint32_t dc_conns;       /* the last connection of a DC initiator */
 };
 
 /** Does a fault wait at @place? */
@@ -217,6 +222,9 @@ static inline Mlx5MkeyUser mlx5_engine_user(const Mlx5Qp *qp)
     return (Mlx5MkeyUser){ .pdn = mlx5_qp_pdn(qp), .qpn = qp->o.id,
                            .rlkey = qp->rlkey };
 }
+/** Make and unmake the engine of a queue pair. */
+void mlx5_engine_make(Mlx5Qp *qp);
+void mlx5_engine_unmake(Mlx5Qp *qp);
 /** Schedule @work so that somebody runs it soon, whoever is the caller. */
 void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work);
 
@@ -448,6 +456,27 @@ Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
  * has it. */
 void mlx5_atomic_store(Mlx5Qp *qp, uint64_t value, uint32_t size,
                        uint8_t bytes[8]);
+
+/* dci.c */
+/** May @req, which is at cur, be sent? Its connection begins with that. */
+bool mlx5_dci_begin(Mlx5QpEngine *e, Mlx5SendReq *req);
+/** What a packet of @req has besides. */
+void mlx5_dci_fill(const Mlx5SendReq *req, Mlx5Pkt *pkt);
+/** Is the stream of @wqe in error? */
+bool mlx5_dci_stream_stopped(const Mlx5QpEngine *e, const Mlx5SendWqe *wqe);
+/** @req failed. Return: true if that concerns its stream alone. */
+bool mlx5_dci_absorb(Mlx5QpEngine *e, const Mlx5SendReq *req);
+bool mlx5_dci_stream_reset(Mlx5Qp *qp, uint16_t id);
+
+/* dct.c */
+/** A request for a DC target. */
+void mlx5_dct_receive(Mlx5Func *func, const Mlx5Pkt *pkt);
+/** The state of a peer's queue pair changed. */
+void mlx5_dct_peer_state(Mlx5QpEngine *e);
+void mlx5_dct_engine_created(Mlx5Dct *dct);
+void mlx5_dct_engine_drain(Mlx5Dct *dct);
+bool mlx5_dct_engine_busy(Mlx5Dct *dct);
+void mlx5_dct_engine_destroyed(Mlx5Dct *dct);
 
 /* ud.c */
 void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);

@@ -87,6 +87,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     (*slot)->begun = false;
     (*slot)->done = false;
     (*slot)->cqe_bytes = 0;
+    (*slot)->dc_conn = 0;
     (*slot)->vendor = 0;
     (*slot)->kind = MLX5_REQ_WQE;
     return *slot;
@@ -209,6 +210,10 @@ static bool fetch(Mlx5QpEngine *e)
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
     r->tail++;
     vendor = verdict(qp, avail, error, &req->wqe);
+    if (!vendor && r->errored_streams &&
+        mlx5_dci_stream_stopped(e, &req->wqe)) {
+        vendor = MLX5_VENDOR_FLUSHED;
+    }
     if (vendor) {
         mlx5_req_fail(e, req, vendor);
     } else {

@@ -72,7 +72,7 @@ void mlx5_req_complete(Mlx5QpEngine *e)
         } else {
             mlx5_tm_rndv_done(e, req);
         }
-        if (req->vendor) {
+        if (req->vendor && !mlx5_dci_absorb(e, req)) {
             go_to_error(e->qp);
             return;
         }

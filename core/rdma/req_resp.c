@@ -376,6 +376,9 @@ void mlx5_req_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         r->head == r->tail) {
         return;
     }
+    if (pkt->dc_conn != mlx5_req_at(r, r->head)->dc_conn) {
+        return; /* DC: of a message that is over */
+    }
     if (pkt->paging == MLX5_PAGING_GO) {
         if (r->rnr_wait) {
             r->rnr_wait = false;
@@ -428,7 +431,8 @@ void mlx5_req_watch(Mlx5QpEngine *e)
     const uint8_t *ads = MLX5_ADDR_OF(qpc, e->qp->qpc, primary_address_path);
     uint32_t timeout = MLX5_GET(ads, ads, ack_timeout);
     bool reliable = mlx5_engine_svc(e->qp) == MLX5_SVC_RC ||
-                    mlx5_engine_svc(e->qp) == MLX5_SVC_XRC;
+                    mlx5_engine_svc(e->qp) == MLX5_SVC_XRC ||
+                    mlx5_engine_svc(e->qp) == MLX5_SVC_DC;
 
     if (!reliable || !timeout || r->head == r->tail ||
         r->una == sent_psn(e) || mlx5_timer_armed(&r->timer) ||

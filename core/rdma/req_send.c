@@ -50,6 +50,17 @@ static void fill(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off, Mlx5Pkt *pkt)
         .dma_len = req->wqe.length,
         .srqn = req->wqe.xrc_srqn,
     };
+    if (pkt->svc == MLX5_SVC_DC) {
+        mlx5_dci_fill(req, pkt);
+    }
+}
+
+/* Where it goes. Return: false if there is no way. */
+static bool fill_path(Mlx5QpEngine *e, const Mlx5SendReq *req, Mlx5Pkt *pkt)
+{
+    return pkt->svc == MLX5_SVC_DC
+               ? mlx5_path_datagram(e->qp, &req->wqe.av, &pkt->addr)
+               : mlx5_path_connected(e->qp, &pkt->addr);
 }
 
 /* What only the last packet of a message carries. */
@@ -62,7 +73,8 @@ static void fill_last(const Mlx5SendReq *req, Mlx5Pkt *pkt)
     pkt->has_inv = flags & MLX5_WQEF_INVAL;
     pkt->imm = req->wqe.general_id;
     pkt->se = req->wqe.se;
-    pkt->ackreq = pkt->svc == MLX5_SVC_RC || pkt->svc == MLX5_SVC_XRC;
+    pkt->ackreq = pkt->svc == MLX5_SVC_RC || pkt->svc == MLX5_SVC_XRC ||
+                  pkt->svc == MLX5_SVC_DC;
 }
 
 static void advance(Mlx5Requester *r)
@@ -149,7 +161,7 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
         fill_last(req, &pkt);
         advance(r);
     }
-    if (mlx5_path_connected(e->qp, &pkt.addr)) {
+    if (fill_path(e, req, &pkt)) {
         mlx5_engine_send(e->qp, &pkt);
     }
     if (last && !reliable) {
@@ -223,7 +235,7 @@ static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
     fill_atomic(&req->wqe, &pkt);
     r->responses++;
     advance(r);
-    if (mlx5_path_connected(e->qp, &pkt.addr)) {
+    if (fill_path(e, req, &pkt)) {
         mlx5_engine_send(e->qp, &pkt);
     }
     return true;
@@ -276,6 +288,9 @@ bool mlx5_req_send(Mlx5QpEngine *e)
     }
     if (mlx5_engine_svc(e->qp) == MLX5_SVC_UD) {
         return send_datagram(e, req);
+    }
+    if (e->qp->st == MLX5_QP_ST_DCI && !mlx5_dci_begin(e, req)) {
+        return false;
     }
     return req->response ? send_request(e, req) : send_message(e, req);
 }

@@ -29,6 +29,7 @@ static Mlx5Pkt answer(Mlx5QpEngine *e, const Mlx5RespItem *item)
         .paging = item->paging,
         .msn = item->msn,
         .swap_add = item->value,
+        .dc_conn = e->resp.dc_conn,
     };
 }
 
@@ -47,7 +48,8 @@ static void emit_ack(Mlx5QpEngine *e, const Mlx5RespItem *item)
     emit(e, &pkt);
     if (item->fatal && qp->state != MLX5_QP_STATE_ERR) {
         mlx5_qp_set_state(qp, MLX5_QP_STATE_ERR);
-        if (item->event) {
+        /* A DC target stays as it is; its peer alone fails. */
+        if (item->event && qp->st != MLX5_QP_ST_DCT) {
             mlx5_event_raise_wq(qp->o.func, item->event, qp->o.id, 0);
         }
     }

@@ -81,6 +81,7 @@ static void parse_ctrl(Mlx5SendWqe *wqe)
     wqe->opcode = MLX5_GET(wqe_ctrl, p, opcode);
     wqe->qpn = MLX5_GET(wqe_ctrl, p, qpn);
     wqe->ds = MLX5_GET(wqe_ctrl, p, ds);
+    wqe->stream = MLX5_GET(wqe_ctrl, p, dci_stream_channel_id);
     wqe->fence = MLX5_GET(wqe_ctrl, p, fm);
     wqe->ce = MLX5_GET(wqe_ctrl, p, ce);
     wqe->se = MLX5_GET(wqe_ctrl, p, se);

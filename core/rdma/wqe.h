@@ -127,6 +127,7 @@ typedef struct Mlx5SendWqe {
     uint32_t xrc_srqn;
     uint32_t psvn;               /* SET_PSV */
     uint64_t psv;
+    uint16_t stream;             /* DC initiator */
     uint16_t umr_ctrl_at;        /* bytes in raw[]; 0 = none */
     uint16_t umr_mkey_at;
     uint16_t umr_xlt_at;         /* what follows the mkey context */

@@ -56,6 +56,7 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("rtc", rtc, "offer the real-time clock, as the part does when "
                      "REAL_TIME_CLOCK_ENABLE is configured"),
     FLAG("local-lb", local_lb, "offer to switch local loopback off"),
+    FLAG("dc", dc, "offer the dynamically connected transport"),
     FLAG("cqe-compression", cqe_compression,
          "offer to compress completions, for queues that ask for it"),
     FLAG("cqe-padding", cqe_128_always,

@@ -225,7 +225,7 @@ START_TEST(common_checks)
     ck_assert(!fake_driver_cmd(d, in, 16, out, sizeof(out)));
     ck_assert_uint_eq(d->status, MLX5_CMD_STAT_BAD_OP_ERR);
     ck_assert_uint_eq(d->syndrome, MLX5_SYND_BAD_OPCODE);
-    MLX5_SET(query_issi_in, in, opcode, MLX5_CMD_OP_CREATE_DCT);
+    MLX5_SET(query_issi_in, in, opcode, MLX5_CMD_OP_FPGA_CREATE_QP);
     ck_assert(!fake_driver_cmd(d, in, 16, out, sizeof(out)));
     ck_assert_uint_eq(d->syndrome, MLX5_SYND_BAD_OPCODE);
     MLX5_SET(query_issi_in, in, opcode, MLX5_CMD_OP_QUERY_ISSI);

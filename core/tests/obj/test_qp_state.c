@@ -19,7 +19,7 @@
 
 static const Mlx5QpSt services[] = {
     MLX5_QP_ST_RC, MLX5_QP_ST_UC, MLX5_QP_ST_UD,
-    MLX5_QP_ST_XRC, MLX5_QP_ST_QP1, MLX5_QP_ST_REG_UMR,
+    MLX5_QP_ST_XRC, MLX5_QP_ST_QP1, MLX5_QP_ST_REG_UMR, MLX5_QP_ST_DCI,
 };
 
 /* IBA table 91 with mlx5's commands: the state after, by the state before. */
@@ -233,6 +233,10 @@ START_TEST(required_fields)
     takes(MLX5_QP_ST_UC, mlx5_cmd_init2rtr_qp, INIT, 0, CONNECT);
     takes(MLX5_QP_ST_UD, mlx5_cmd_init2rtr_qp, INIT, 0, "mtu log_msg_max");
     takes(MLX5_QP_ST_QP1, mlx5_cmd_init2rtr_qp, INIT, 0, "mtu log_msg_max");
+    takes(MLX5_QP_ST_DCI, mlx5_cmd_rst2init_qp, RST, 0, INIT_ALL ACCESS);
+    takes(MLX5_QP_ST_DCI, mlx5_cmd_rtr2rts_qp, RTR, 0,
+          "next_send_psn path.ack_timeout retry_count rnr_retry log_sra_max "
+          "log_ack_req_freq");
     takes(MLX5_QP_ST_RC, mlx5_cmd_rtr2rts_qp, RTR, 0,
           "next_send_psn path.ack_timeout retry_count rnr_retry log_sra_max "
           "log_ack_req_freq");
