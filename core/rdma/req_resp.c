@@ -271,7 +271,7 @@ static bool scatter_waits(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
         .index = req->wqe.index,
         .committed = off + part,
     };
-    uint32_t at;
+    uint32_t at = 0;
 
     if (part) {
         answered(e, req, part / mtu);
