@@ -103,7 +103,7 @@ static uint32_t do_adjust_freq(Mlx5Func *func, const uint8_t *in)
         return MLX5_SYND_MTUTC_UNITS;
     }
     if (units == UNITS_PPB) {
-        by = by * ADJUST_ONE / NS_PER_S;
+        by = by * (1 << 16) / 1000;
     }
     if (by > max || by < -max) {
         return MLX5_SYND_MTUTC_FREQ_ADJUSTMENT;
