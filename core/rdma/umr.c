@@ -151,7 +151,9 @@ static Mlx5UmrResult check_state(Umr *u)
     if (u->check_free == CHECK_NOT_FREE && u->mkey->free) {
         return MLX5_UMR_IS_FREE;
     }
-    if (u->check_qpn && u->mkey->qpn != u->qp->o.id) {
+    /* libmlx5 asks this also for keys that are no windows of type 2. */
+    if (u->check_qpn && u->mkey->qpn != MLX5_MKEY_ANY_QPN &&
+        u->mkey->qpn != u->qp->o.id) {
         return MLX5_UMR_QPN;
     }
     return MLX5_UMR_OK;

@@ -288,6 +288,8 @@ START_TEST(window_life)
     mlx5_mkey_find(h->func, window)->qpn = 5;
     ck_assert_int_eq(ask(&unbind), MLX5_UMR_QPN);
     ck_assert_int_eq(check(pdn, window, 0x1100, 1), MLX5_MKEY_QPN);
+    mlx5_mkey_find(h->func, window)->qpn = MLX5_MKEY_ANY_QPN;
+    ck_assert_int_eq(ask(&unbind), MLX5_UMR_OK);
     mlx5_mkey_find(h->func, window)->qpn = T_QPN;
     ck_assert_int_eq(ask(&unbind), MLX5_UMR_OK);
     ck_assert_uint_eq(r->o.refs, 0);
