@@ -173,7 +173,7 @@ START_TEST(set_general)
     ck_assert(query(d, GENERAL, CUR, now));
     ck_assert_uint_eq(GET(now, cache_line_128byte), 1);
     ck_assert_uint_eq(GET(now, log_max_qp), 10);
-    MLX5_SET(cmd_hca_cap, cap, dct, 1);
+    MLX5_SET(cmd_hca_cap, cap, apm, 1);
     ck_assert(!set(d, GENERAL, cap, CAP_BYTES));
     ck_assert_uint_eq(d->status, MLX5_CMD_STAT_BAD_PARAM_ERR);
     ck_assert_uint_eq(d->syndrome, MLX5_SYND_CAP_ABOVE_MAX);

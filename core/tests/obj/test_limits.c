@@ -46,9 +46,9 @@ START_TEST(capabilities_agree)
     SAME(max_flow_counter_15_0, MLX5_MAX_FLOW_COUNTERS & 0xffff);
     SAME(log_max_flow_counter_bulk, MLX5_LOG_MAX_FLOW_COUNTER_BULK);
     /* What commands refuse for want of the capability. */
-    SAME(cqe_compression, 0);
     SAME(wq_signature, 0);
-    SAME(dct, 0);
+    SAME(log_max_dci_stream_channels, MLX5_LOG_MAX_DCI_STREAMS);
+    SAME(log_max_dci_errored_streams, MLX5_LOG_MAX_DCI_STREAMS);
 #undef SAME
     fake_host_free(h);
 }
