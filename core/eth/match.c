@@ -69,6 +69,9 @@ static void fill_headers(uint8_t *m, const uint8_t *f, const Mlx5FrameInfo *i,
 {
     if (has_l2) {
         match_l2(m, f, i);
+    } else {
+        /* Under GRE there may be no L2; its protocol field says as much. */
+        MLX5_SET(fte_match_set_lyr_2_4, m, ethertype, i->ethertype);
     }
     match_l3(m, f, i);
     match_l4(m, i);

@@ -698,13 +698,6 @@ START_TEST(foundations)
         ck_assert(!FAKE_CMD(n.d, DEALLOC_PD, dealloc_pd, in, out));
         ck_assert_uint_eq(n.d->status, MLX5_CMD_STAT_BAD_RES_STATE_ERR);
     }
-    {
-        FAKE_BUFFERS(dealloc_uar);
-
-        MLX5_SET(dealloc_uar_in, in, uar, n.d->uar);
-        ck_assert(!FAKE_CMD(n.d, DEALLOC_UAR, dealloc_uar, in, out));
-        ck_assert_uint_eq(n.d->status, MLX5_CMD_STAT_BAD_RES_STATE_ERR);
-    }
 }
 END_TEST
 

@@ -107,7 +107,7 @@ static void number_object(TestHandler *alloc, TestHandler *dealloc,
 START_TEST(uar)
 {
     FakeHost *h = fake_host_new(NULL);
-    uint32_t pages = 1u << (h->func->props.log_bar_size - 12);
+    uint32_t pages = mlx5_memic_bar_start(&h->func->props) >> 12;
 
     fake_host_free(h);
     number_object(mlx5_cmd_alloc_uar, mlx5_cmd_dealloc_uar, MLX5_OBJ_UAR,

@@ -164,7 +164,7 @@ static bool added(Pair *p, const Request *r)
     uint64_t before;
 
     fake_mem_read(p->a.h, r->local, &before, 8);
-    if (GUINT64_FROM_LE(before) != p->sum) {
+    if (GUINT64_FROM_BE(before) != p->sum) {
         return false;
     }
     p->sum += r->seed;
