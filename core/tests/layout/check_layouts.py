@@ -308,7 +308,8 @@ def compare(layouts, mapping, headers):
     probes = list(ifc_probes(layouts))
     answers = ask_compiler(ifc_text(headers), probes)
     found = dict(ifc_compare(layouts, answers))
-    names = [struct for struct, _ in mapping.values()]
+    # Several layouts may be views of one structure.
+    names = dict.fromkeys(struct for struct, _ in mapping.values())
     source = ifc_text(headers) + struct_text(headers, names)
     answers = ask_compiler(source, list(map_probes(mapping)))
     for key, wrong in map_compare(layouts, mapping, answers):
