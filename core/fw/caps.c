@@ -162,6 +162,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_cq_sz, p->log_max_cq_sz);
     GEN_SET(caps, log_max_mkey, p->log_max_mkey);
     GEN_SET(caps, uar_sz, p->log_bar_size - 20);
+    GEN_SET(caps, rts2rts_qp_udp_sport, 1);
     GEN_SET(caps, log_max_uctx, p->devx ? MLX5_FW_LOG_MAX_UCTX : 0);
     GEN_SET(caps, log_max_umem, p->devx ? MLX5_FW_LOG_MAX_UMEM : 0);
     GEN_SET(caps, umem_uid_0, p->devx);

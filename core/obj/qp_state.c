@@ -51,6 +51,7 @@ typedef enum Group {
     GRP_RATE = 1 << 22,
     GRP_SETUP = 1 << 23,           /* reserved lkey, source QPN of DETH */
     GRP_DRAIN = 1 << 24,           /* stop after a signature error */
+    GRP_UDP_SPORT = 1 << 25,
 } Group;
 
 #define GRP_ACCESS (GRP_RRE | GRP_RWE | GRP_RAE)
@@ -88,7 +89,7 @@ static const GroupField group_fields[] = {
     PATH(GRP_PATH, f_eth_prio),
     PATH(GRP_PATH, ecn),
     PATH(GRP_PATH, dscp),
-    PATH(GRP_PATH, udp_sport),
+    PATH(GRP_PATH | GRP_UDP_SPORT, udp_sport),
     PATH(GRP_PATH, dei_cfi),
     PATH(GRP_PATH, eth_prio),
     PATH(GRP_PATH, sl),
@@ -321,6 +322,36 @@ static bool find_late_pd(Mlx5Cmd *cmd, const Mlx5Qp *qp, const uint8_t *qpc,
     return *pd;
 }
 
+/* RTS2RTS has more bits to name parameters by: of them, the source port. */
+#define OPT_HIGH_UDP_SPORT (UINT64_C(1) << 2)
+#define MIN_UDP_SPORT 0xc000
+
+/* Groups that those name. Return: 0 or the syndrome of what breaks a rule. */
+static uint32_t high_groups(const Mlx5Qp *qp, const Mlx5Cmd *cmd,
+                            const Transition *t, uint32_t *groups)
+{
+    const uint8_t *qpc = MLX5_ADDR_OF(rts2rts_qp_in, cmd->in, qpc);
+    const uint8_t *path = MLX5_ADDR_OF(qpc, qpc, primary_address_path);
+    uint64_t high = t->opcode != MLX5_CMD_OP_RTS2RTS_QP ? 0 :
+                    MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask_95_32);
+
+    if (high & ~OPT_HIGH_UDP_SPORT) {
+        return MLX5_SYND_QP_OPT_MASK_HIGH;
+    }
+    if (!high) {
+        return 0;
+    }
+    if (qp->st != MLX5_QP_ST_RC && qp->st != MLX5_QP_ST_UC) {
+        return MLX5_SYND_QP_UDP_SPORT_SERVICE;
+    }
+    /* roce_cap.r_roce_min_src_udp_port */
+    if (MLX5_GET(ads, path, udp_sport) < MIN_UDP_SPORT) {
+        return MLX5_SYND_QP_UDP_SPORT;
+    }
+    *groups |= GRP_UDP_SPORT;
+    return 0;
+}
+
 static void apply_context(Mlx5Qp *qp, Mlx5Cmd *cmd, const Transition *t)
 {
     const uint8_t *qpc = MLX5_ADDR_OF(rst2init_qp_in, cmd->in, qpc);
@@ -334,6 +365,9 @@ static void apply_context(Mlx5Qp *qp, Mlx5Cmd *cmd, const Transition *t)
     }
     groups |= required_groups(t, qp);
     syndrome = check_values(qpc, groups);
+    if (!syndrome) {
+        syndrome = high_groups(qp, cmd, t, &groups);
+    }
     if (!syndrome && (groups & GRP_SETUP) && qp->o.uid &&
         MLX5_GET(qpc, qpc, rlky)) {
         syndrome = MLX5_SYND_QP_INIT_USER_RLKEY;
@@ -376,7 +410,6 @@ static void forget_progress(Mlx5Qp *qp)
  */
 enum {
     EXT_FLAG = 0x40,
-    EXT_OPT_MASK = 0x840,        /* 64 bits */
     EXT_STREAM = 0x890,          /* 16 bits */
     EXT_BYTES = 0x1d0,
 };
@@ -396,7 +429,8 @@ static uint32_t reset_stream(Mlx5Qp *qp, const Mlx5Cmd *cmd)
     if (cmd->in_len < EXT_BYTES) {
         return MLX5_SYND_QP_EXT_LENGTH;
     }
-    if (mlx5_prm_get(cmd->in, EXT_OPT_MASK, 64) != EXT_OPT_STREAM ||
+    if (MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask_95_32) !=
+            EXT_OPT_STREAM ||
         MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask)) {
         return MLX5_SYND_QP_EXT_MASK;
     }

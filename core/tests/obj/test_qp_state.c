@@ -357,6 +357,42 @@ START_TEST(values)
 }
 END_TEST
 
+/* RTS2RTS may change the UDP source port alone (mlx5dv_modify_qp_udp_sport). */
+START_TEST(udp_source_port)
+{
+    QpFixture f = qp_setup();
+    Mlx5Qp *qp = qp_make(&f, MLX5_QP_ST_RC);
+    const uint8_t *was = MLX5_ADDR_OF(qpc, qp->qpc, primary_address_path);
+    TestCmd t = { 0 };
+    uint8_t *path = t.in + MLX5_BYTE_OFF(rts2rts_qp_in, qpc) +
+                    MLX5_BYTE_OFF(qpc, primary_address_path);
+    const uint32_t len = MLX5_ST_SZ_BYTES(rts2rts_qp_in);
+
+    mlx5_qp_set_state(qp, MLX5_QP_STATE_RTS);
+    MLX5_SET(rts2rts_qp_in, t.in, qpn, qp->o.id);
+    MLX5_SET(rts2rts_qp_in, t.in, opt_param_mask_95_32, 4);
+    MLX5_SET(ads, path, udp_sport, 55555);
+    MLX5_SET(ads, path, hop_limit, 77);
+    t_ok(f.h, &t, mlx5_cmd_rts2rts_qp, len);
+    ck_assert_uint_eq(MLX5_GET(ads, was, udp_sport), 55555);
+    ck_assert_uint_eq(MLX5_GET(ads, was, hop_limit), 0);
+    MLX5_SET(ads, path, udp_sport, 0xbfff);
+    t_refused(f.h, &t, mlx5_cmd_rts2rts_qp, len, MLX5_CMD_STAT_BAD_PARAM_ERR,
+              MLX5_SYND_QP_UDP_SPORT);
+    MLX5_SET(rts2rts_qp_in, t.in, opt_param_mask_95_32, 0x80);
+    t_refused(f.h, &t, mlx5_cmd_rts2rts_qp, len, MLX5_CMD_STAT_BAD_PARAM_ERR,
+              MLX5_SYND_QP_OPT_MASK_HIGH);
+    qp = qp_make(&f, MLX5_QP_ST_UD);
+    mlx5_qp_set_state(qp, MLX5_QP_STATE_RTS);
+    MLX5_SET(rts2rts_qp_in, t.in, qpn, qp->o.id);
+    MLX5_SET(rts2rts_qp_in, t.in, opt_param_mask_95_32, 4);
+    MLX5_SET(ads, path, udp_sport, 55555);
+    t_refused(f.h, &t, mlx5_cmd_rts2rts_qp, len, MLX5_CMD_STAT_BAD_PARAM_ERR,
+              MLX5_SYND_QP_UDP_SPORT_SERVICE);
+    fake_host_free(f.h);
+}
+END_TEST
+
 START_TEST(late_pd)
 {
     QpFixture f = qp_setup();
@@ -417,6 +453,7 @@ int main(void)
     tcase_add_test(tc, optional_fields);
     tcase_add_test(tc, alternate_path);
     tcase_add_test(tc, values);
+    tcase_add_test(tc, udp_source_port);
     tcase_add_test(tc, late_pd);
     tcase_add_test(tc, reset_keeps_attributes);
     suite_add_tcase(suite, tc);
