@@ -38,6 +38,8 @@ static const struct {
     [MLX5_CAP_GROUP_DEVICE_MEMORY] = {
         0xf, &mlx5_layout_device_mem_cap,
         MLX5_BIT_OFF(cmd_hca_cap, device_memory) },
+    [MLX5_CAP_GROUP_EVENTS] = { 0x14, &mlx5_layout_device_event_cap,
+                                MLX5_BIT_OFF(cmd_hca_cap, event_cap) },
 };
 
 G_STATIC_ASSERT(G_N_ELEMENTS(groups) == MLX5_CAP_GROUP_COUNT);
@@ -163,6 +165,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mkey, p->log_max_mkey);
     GEN_SET(caps, uar_sz, p->log_bar_size - 20);
     GEN_SET(caps, rts2rts_qp_udp_sport, 1);
+    GEN_SET(caps, event_cap, p->devx);
     GEN_SET(caps, log_max_uctx, p->devx ? MLX5_FW_LOG_MAX_UCTX : 0);
     GEN_SET(caps, log_max_umem, p->devx ? MLX5_FW_LOG_MAX_UMEM : 0);
     GEN_SET(caps, umem_uid_0, p->devx);
@@ -280,6 +283,28 @@ static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
     }
 }
 
+/* Events a user context may wait for: of its objects, and of the device. */
+static void set_events(Mlx5Caps *caps)
+{
+    static const uint8_t affiliated[] = {
+        0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x10, 0x11, 0x12, 0x13, 0x14,
+        0x1c, 0x1d,
+    };
+    uint64_t objects = 0, device = UINT64_C(1) << MLX5_FW_EVENT_PORT_CHANGE;
+
+    for (size_t i = 0; i < sizeof(affiliated); i++) {
+        objects |= UINT64_C(1) << affiliated[i];
+    }
+    for (unsigned m = 0; m < 2; m++) {
+        uint8_t *cap = (m ? caps->cur : caps->max)[MLX5_CAP_GROUP_EVENTS];
+
+        MLX5_SET_IDX(device_event_cap, cap, user_affiliated_events, 0,
+                     objects);
+        MLX5_SET_IDX(device_event_cap, cap, user_unaffiliated_events, 0,
+                     device);
+    }
+}
+
 void mlx5_caps_reset(Mlx5Func *func)
 {
     Mlx5Caps *caps = &func->fw->caps;
@@ -295,6 +320,7 @@ void mlx5_caps_reset(Mlx5Func *func)
         mlx5_prm_set(caps->max[r->group], r->bit_off, r->bits, r->max);
     }
     set_from_props(func, caps);
+    set_events(caps);
     set_flow_props(func, caps);
 }
 

@@ -9,7 +9,8 @@
 #include "obj/eth_limits.h"
 #include "obj/limits.h"
 
-enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7 };
+enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
+       DEVICE_MEMORY = 0xf, EVENTS = 0x14 };
 enum { MAXIMUM = 0, CUR = 1 };
 
 #define CAP_BYTES 0x1000
@@ -53,7 +54,8 @@ START_TEST(groups)
 
     for (uint32_t type = 0; type < 0x40; type++) {
         bool have = type == GENERAL || type == ETHERNET || type == ATOMIC ||
-                    type == ROCE || type == FLOW || type == ODP || type == 0xf;
+                    type == ROCE || type == FLOW || type == ODP ||
+                    type == DEVICE_MEMORY || type == EVENTS;
 
         for (uint32_t mode = MAXIMUM; mode <= CUR; mode++) {
             ck_assert_int_eq(query(d, type, mode, cap), have);
@@ -77,6 +79,7 @@ START_TEST(gates_follow_properties)
 
     mlx5_func_props_default(&p);
     p.roce = p.atomic = p.mw = p.xrc = p.local_lb = false;
+    p.devx = false;
     p.log_max_qp = 9;
     d = enabled(&p);
     ck_assert(query(d, GENERAL, CUR, cap));
@@ -88,6 +91,32 @@ START_TEST(gates_follow_properties)
     ck_assert_uint_eq(GET(cap, log_max_qp), 9);
     ck_assert(!query(d, ROCE, CUR, cap));
     ck_assert(!query(d, ATOMIC, MAXIMUM, cap));
+    ck_assert(!query(d, EVENTS, MAXIMUM, cap));
+    t_free(d);
+}
+END_TEST
+
+/* A driver arms its queue of asynchronous events with these, too. */
+START_TEST(user_events)
+{
+    FakeDriver *d = enabled(NULL);
+    uint8_t cap[CAP_BYTES];
+
+    for (uint32_t mode = MAXIMUM; mode <= CUR; mode++) {
+        ck_assert(query(d, EVENTS, mode, cap));
+        /* 0..5 of queues, 0x10..0x14 of their errors, 0x1c and 0x1d of DC. */
+        ck_assert_uint_eq(MLX5_GET_IDX(device_event_cap, cap,
+                                       user_affiliated_events, 0), 0x301f003f);
+        /* A port's change. */
+        ck_assert_uint_eq(MLX5_GET_IDX(device_event_cap, cap,
+                                       user_unaffiliated_events, 0), 0x200);
+        for (uint32_t i = 1; i < 4; i++) {
+            ck_assert_uint_eq(MLX5_GET_IDX(device_event_cap, cap,
+                                           user_affiliated_events, i), 0);
+            ck_assert_uint_eq(MLX5_GET_IDX(device_event_cap, cap,
+                                           user_unaffiliated_events, i), 0);
+        }
+    }
     t_free(d);
 }
 END_TEST
@@ -240,6 +269,6 @@ START_TEST(wrong_time_or_function)
 }
 END_TEST
 
-T_MAIN("caps", groups, gates_follow_properties, drivers_need,
+T_MAIN("caps", groups, gates_follow_properties, user_events, drivers_need,
        limits_are_those_enforced, set_general, set_roce, set_atomic,
        wrong_time_or_function)
