@@ -40,6 +40,8 @@ static const struct {
         MLX5_BIT_OFF(cmd_hca_cap, device_memory) },
     [MLX5_CAP_GROUP_EVENTS] = { 0x14, &mlx5_layout_device_event_cap,
                                 MLX5_BIT_OFF(cmd_hca_cap, event_cap) },
+    [MLX5_CAP_GROUP_GENERAL_2] = { 0x20, &mlx5_layout_cmd_hca_cap_2,
+                                   MLX5_BIT_OFF(cmd_hca_cap, hca_cap_2) },
 };
 
 G_STATIC_ASSERT(G_N_ELEMENTS(groups) == MLX5_CAP_GROUP_COUNT);
@@ -165,7 +167,9 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mkey, p->log_max_mkey);
     GEN_SET(caps, uar_sz, p->log_bar_size - 20);
     GEN_SET(caps, rts2rts_qp_udp_sport, 1);
+    GEN_SET(caps, hca_cap_2, p->devx);
     GEN_SET(caps, event_cap, p->devx);
+    GEN_SET(caps, general_obj_types, p->devx ? MLX5_FW_GENERAL_TYPES : 0);
     GEN_SET(caps, log_max_uctx, p->devx ? MLX5_FW_LOG_MAX_UCTX : 0);
     GEN_SET(caps, log_max_umem, p->devx ? MLX5_FW_LOG_MAX_UMEM : 0);
     GEN_SET(caps, umem_uid_0, p->devx);

@@ -3,6 +3,7 @@
  * Commands by opcode: the table of opcodes.def, the checks that hold for every
  * command, and the decoded trace (PRM: Commands; driver: cmd.c).
  */
+#include "fw/cmd_layouts.h"
 #include "fw/fw_internal.h"
 
 typedef struct CmdInfo {

@@ -39,6 +39,7 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_UCTX,
     MLX5_OBJ_UMEM,
     MLX5_OBJ_MEMIC,
+    MLX5_OBJ_RESERVED_QPN,
     MLX5_OBJ_TYPE_COUNT
 } Mlx5ObjType;
 

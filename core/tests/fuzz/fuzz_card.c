@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "fw/cmd_layouts.h"
 #include "tests/fake_driver.h"
 #include "tests/rdma/rdma_helper.h"
 

@@ -10,7 +10,7 @@
 #include "obj/limits.h"
 
 enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
-       DEVICE_MEMORY = 0xf, EVENTS = 0x14 };
+       DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20 };
 enum { MAXIMUM = 0, CUR = 1 };
 
 #define CAP_BYTES 0x1000
@@ -55,7 +55,8 @@ START_TEST(groups)
     for (uint32_t type = 0; type < 0x40; type++) {
         bool have = type == GENERAL || type == ETHERNET || type == ATOMIC ||
                     type == ROCE || type == FLOW || type == ODP ||
-                    type == DEVICE_MEMORY || type == EVENTS;
+                    type == DEVICE_MEMORY || type == EVENTS ||
+                    type == GENERAL_2;
 
         for (uint32_t mode = MAXIMUM; mode <= CUR; mode++) {
             ck_assert_int_eq(query(d, type, mode, cap), have);
@@ -89,9 +90,11 @@ START_TEST(gates_follow_properties)
     ck_assert_uint_eq(GET(cap, xrc), 0);
     ck_assert_uint_eq(GET(cap, disable_local_lb_uc), 0);
     ck_assert_uint_eq(GET(cap, log_max_qp), 9);
+    ck_assert_uint_eq(GET(cap, general_obj_types), 0);
     ck_assert(!query(d, ROCE, CUR, cap));
     ck_assert(!query(d, ATOMIC, MAXIMUM, cap));
     ck_assert(!query(d, EVENTS, MAXIMUM, cap));
+    ck_assert(!query(d, GENERAL_2, MAXIMUM, cap));
     t_free(d);
 }
 END_TEST

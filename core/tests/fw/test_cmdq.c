@@ -6,6 +6,7 @@
  */
 #include "tests/fw/fw_helper.h"
 
+#include "fw/cmd_layouts.h"
 #include "obj/eq.h"
 #include "obj/table.h"
 

@@ -5,6 +5,7 @@
  */
 #include "fw/fw.h"
 #include "obj/cq.h"
+#include "obj/general.h"
 #include "obj/mkey.h"
 #include "obj/uctx.h"
 #include "obj/umem.h"
@@ -575,6 +576,116 @@ START_TEST(key_refusals)
 }
 END_TEST
 
+/* --- general objects --- */
+
+#define GENERAL_LEN 0x20
+
+static void general_fill(TestCmd *t, uint32_t obj_type, uint32_t obj_id,
+                         uint32_t log_range)
+{
+    uint8_t *create = t->in + MLX5_BYTE_OFF(general_obj_in_cmd_hdr, create);
+
+    memset(t, 0, sizeof(*t));
+    MLX5_SET(general_obj_in_cmd_hdr, t->in, obj_type, obj_type);
+    MLX5_SET(general_obj_in_cmd_hdr, t->in, obj_id, obj_id);
+    MLX5_SET(general_obj_create_param, create, log_obj_range, log_range);
+}
+
+/* A block of reserved numbers. Return: its first. */
+static uint32_t reserve(Fixture *f, uint16_t uid)
+{
+    TestCmd t;
+
+    general_fill(&t, MLX5_GENERAL_RESERVED_QPN, 0, MLX5_LOG_RESERVED_QPNS);
+    t_run(f->h, &t, mlx5_cmd_create_general_object, GENERAL_LEN, uid);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    return MLX5_GET(general_obj_out_cmd_hdr, t.out, obj_id);
+}
+
+static void general_is(Fixture *f, TestHandler *handler, uint32_t obj_type,
+                       uint32_t obj_id, uint16_t uid, uint32_t syndrome)
+{
+    TestCmd t;
+
+    general_fill(&t, obj_type, obj_id, 0);
+    t_run(f->h, &t, handler, GENERAL_LEN, uid);
+    ck_assert_uint_eq(t.c.syndrome, syndrome);
+    ck_assert_int_eq(t.c.status != 0, syndrome != 0);
+}
+
+START_TEST(reserved_numbers)
+{
+    Fixture f = setup();
+    const uint32_t block = 1u << MLX5_LOG_RESERVED_QPNS;
+    uint32_t a = reserve(&f, f.alice), b = reserve(&f, f.bob);
+    const uint32_t type = MLX5_GENERAL_RESERVED_QPN;
+
+    /* Blocks do not overlap, and no queue has such a number. */
+    ck_assert_uint_ge(MAX(a, b) - MIN(a, b), block);
+    ck_assert_uint_ge(a, MLX5_RESERVED_QPN_FIRST);
+    ck_assert_uint_le(MLX5_RESERVED_QPN_FIRST +
+                      (block << MLX5_LOG_MAX_RESERVED_QPN), 0x1000000);
+    general_is(&f, mlx5_cmd_query_general_object, type, a, f.alice, 0);
+    general_is(&f, mlx5_cmd_query_general_object, type, a, f.bob,
+               MLX5_SYND_GENERAL_UNKNOWN);
+    general_is(&f, mlx5_cmd_modify_general_object, type, a, f.alice,
+               MLX5_SYND_GENERAL_MODIFY);
+    general_is(&f, mlx5_cmd_destroy_general_object, type, a + 1, f.alice,
+               MLX5_SYND_GENERAL_UNKNOWN);
+    general_is(&f, mlx5_cmd_destroy_general_object, type, 0, f.alice,
+               MLX5_SYND_GENERAL_UNKNOWN);
+    general_is(&f, mlx5_cmd_destroy_general_object, type, a, f.bob,
+               MLX5_SYND_GENERAL_UNKNOWN);
+    general_is(&f, mlx5_cmd_destroy_general_object, type, a, f.alice, 0);
+    general_is(&f, mlx5_cmd_destroy_general_object, type, a, f.alice,
+               MLX5_SYND_GENERAL_UNKNOWN);
+    destroy_uctx(&f, f.bob);
+    ck_assert_uint_eq(mlx5_obj_count(f.func, MLX5_OBJ_RESERVED_QPN), 0);
+    done(&f);
+}
+END_TEST
+
+START_TEST(general_refusals)
+{
+    Fixture f = setup();
+    uint8_t *create;
+    uint32_t qpn;
+    TestCmd t;
+
+    create = t.in + MLX5_BYTE_OFF(general_obj_in_cmd_hdr, create);
+    for (uint32_t type = 0; type < 0x100; type++) {
+        if (!(mlx5_general_types() >> MIN(type, 63) & 1) || type > 63) {
+            general_fill(&t, type, 0, 0);
+            user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN,
+                         f.alice, MLX5_CMD_STAT_BAD_PARAM_ERR,
+                         MLX5_SYND_GENERAL_TYPE);
+        }
+    }
+    general_fill(&t, MLX5_GENERAL_RESERVED_QPN, 0, MLX5_LOG_RESERVED_QPNS + 1);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN, f.alice,
+                 MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_RESERVED_QPN_RANGE);
+    general_fill(&t, MLX5_GENERAL_RESERVED_QPN, 0, MLX5_LOG_RESERVED_QPNS);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN - 1,
+                 f.alice, MLX5_CMD_STAT_BAD_INP_LEN_ERR,
+                 MLX5_SYND_GENERAL_LENGTH);
+    MLX5_SET(general_obj_create_param, create, alias_object, 1);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN, f.alice,
+                 MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_GENERAL_ALIAS);
+    qpn = reserve(&f, f.alice);
+    ((Mlx5Obj *)mlx5_obj_get(f.func, MLX5_OBJ_RESERVED_QPN, 0))->refs++;
+    general_is(&f, mlx5_cmd_destroy_general_object, MLX5_GENERAL_RESERVED_QPN,
+               qpn, f.alice, MLX5_SYND_GENERAL_BUSY);
+    ((Mlx5Obj *)mlx5_obj_get(f.func, MLX5_OBJ_RESERVED_QPN, 0))->refs--;
+    for (uint32_t i = 1; i < 1u << MLX5_LOG_MAX_RESERVED_QPN; i++) {
+        reserve(&f, 0);
+    }
+    general_fill(&t, MLX5_GENERAL_RESERVED_QPN, 0, MLX5_LOG_RESERVED_QPNS);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN, f.alice,
+                 MLX5_CMD_STAT_NO_RES_ERR, MLX5_SYND_RESERVED_QPN_NONE_FREE);
+    done(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("devx");
@@ -594,6 +705,8 @@ int main(void)
     tcase_add_test(tc, read_only_umem);
     tcase_add_test(tc, key_over_umem);
     tcase_add_test(tc, key_refusals);
+    tcase_add_test(tc, reserved_numbers);
+    tcase_add_test(tc, general_refusals);
     suite_add_tcase(suite, tc);
     return t_main(suite);
 }

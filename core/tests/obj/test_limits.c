@@ -5,6 +5,7 @@
 #include "fw/fw.h"
 #include "obj/eth_limits.h"
 #include "obj/limits.h"
+#include "obj/general.h"
 #include "obj/uctx.h"
 #include "tests/obj/obj_helper.h"
 
@@ -37,6 +38,8 @@ START_TEST(capabilities_agree)
     SAME(log_max_uctx, MLX5_LOG_MAX_UCTX);
     SAME(log_max_umem, MLX5_LOG_MAX_UMEM);
     SAME(uctx_cap, MLX5_UCTX_CAP_RAW_TX);
+    SAME(general_obj_types, mlx5_general_types());
+    ck_assert_uint_eq(MLX5_FW_LOG_RESERVED_QPNS, MLX5_LOG_RESERVED_QPNS);
     /* 0 is the code for 128 entries. */
     SAME(pkey_table_size, 0);
     ck_assert_uint_eq(MLX5_PKEY_TABLE_SIZE, 128);
