@@ -29,7 +29,7 @@ typedef struct Walk {
 /* Is the frame a self loopback that @tir does not take? */
 static bool deaf(const Mlx5Packet *p, const Mlx5Tir *tir)
 {
-    return p->from && p->from->tis->td == &tir->td->o &&
+    return p->from && p->from->tis->td == (const Mlx5Obj *)tir->td &&
            !(tir->self_lb & p->lb_bit);
 }
 

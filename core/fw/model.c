@@ -58,7 +58,12 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .mw = true,
         .signature = true,
         .xrc = true,
-        .tag_matching = true,
+        /*
+         * Not tag_matching: libmlx5's ibv_create_srq_ex() connects its command
+         * QP by an address without a GRH (verbs.c create_cmd_qp), which ib_core
+         * refuses on every Ethernet port (verbs.c rdma_check_ah_attr). A program
+         * that finds it offered would fail.
+         */
         .atomic = true,
         .odp = true,
         .roce = true,

@@ -56,6 +56,31 @@ static bool find_queues(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *tirc,
     }
 }
 
+/*
+ * Number 0 is no domain: then nothing of what this function sends is its own
+ * to this TIR. rdma-core's steering tests make theirs so (test_mlx5_dr.py).
+ */
+static bool find_domain(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *tirc,
+                        Mlx5Tir *draft)
+{
+    uint32_t tdn = MLX5_GET(tirc, tirc, transport_domain);
+
+    if (!tdn) {
+        return true;
+    }
+    draft->td = mlx5_obj_find(func, cmd, MLX5_OBJ_TRANSPORT_DOMAIN, tdn,
+                              MLX5_SYND_TIR_TD);
+    return draft->td != NULL;
+}
+
+/* Senders need not look for receivers that can't hear them: count those. */
+static void count_deaf(Mlx5Tir *tir, int by)
+{
+    if (tir->td && !tir->self_lb) {
+        tir->td->deaf_tirs += by;
+    }
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
 {
     const uint8_t *tirc = MLX5_ADDR_OF(create_tir_in, cmd->in, ctx);
@@ -67,10 +92,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
         !find_queues(func, cmd, tirc, &draft)) {
         return;
     }
-    draft.td = mlx5_obj_find(func, cmd, MLX5_OBJ_TRANSPORT_DOMAIN,
-                             MLX5_GET(tirc, tirc, transport_domain),
-                             MLX5_SYND_TIR_TD);
-    if (!draft.td) {
+    if (!find_domain(func, cmd, tirc, &draft)) {
         return;
     }
     tir = mlx5_obj_new(func, MLX5_OBJ_TIR, sizeof(*tir), cmd->uid);
@@ -81,7 +103,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
     draft.o = tir->o;
     *tir = draft;
     tir->self_lb = MLX5_GET(tirc, tirc, self_lb_block);
-    tir->td->deaf_tirs += !tir->self_lb;
+    count_deaf(tir, 1);
     memcpy(tir->tirc, tirc, sizeof(tir->tirc));
     mlx5_obj_ref(tir->td);
     mlx5_obj_ref(tir->rq);
@@ -93,7 +115,7 @@ void mlx5_tir_release(void *obj)
 {
     Mlx5Tir *tir = obj;
 
-    tir->td->deaf_tirs -= !tir->self_lb;
+    count_deaf(tir, -1);
     mlx5_obj_unref(tir->td);
     mlx5_obj_unref(tir->rq);
     mlx5_obj_unref(tir->rqt);
@@ -141,9 +163,9 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_tir)
         keep_hash(tir, tirc, &hash);
     }
     if (MLX5_GET(modify_tir_bitmask, mask, self_lb_en)) {
-        tir->td->deaf_tirs -= !tir->self_lb;
+        count_deaf(tir, -1);
         tir->self_lb = MLX5_GET(tirc, tirc, self_lb_block);
-        tir->td->deaf_tirs += !tir->self_lb;
+        count_deaf(tir, 1);
         KEEP(tir, tirc, self_lb_block);
     }
 }

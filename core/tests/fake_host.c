@@ -254,6 +254,7 @@ static void default_props(Mlx5FuncProps *props)
     static const uint8_t mac[6] = { 0x52, 0x54, 0x00, 0x12, 0x34, 0x56 };
 
     mlx5_func_props_default(props);
+    props->tag_matching = true;
     memcpy(props->mac, mac, 6);
 }
 

@@ -47,7 +47,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("atomic", atomic, "offer atomic operations"),
     FLAG("odp", odp, "offer on-demand paging"),
     FLAG("tag-matching", tag_matching,
-         "offer tag-matching shared receive queues"),
+         "offer tag-matching shared receive queues; libmlx5 can't make one on "
+         "an Ethernet port"),
     FLAG("odp-mem", odp_mem,
          "offer page faults by key and address, which Linux 6.12 prefers"),
     FLAG("roce", roce, "offer RoCE; off leaves an Ethernet card"),

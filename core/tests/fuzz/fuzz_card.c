@@ -411,6 +411,7 @@ static void begin(Fuzz *f)
     Mlx5FuncProps props;
 
     mlx5_func_props_default(&props);
+    props.tag_matching = true;
     memcpy(props.mac, r_mac, 6);
     props.boot_pages = props.init_pages = 8;
     f->h = fake_host_new(&props);
