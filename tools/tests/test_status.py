@@ -37,6 +37,14 @@ class StatusPage(unittest.TestCase):
         self.assertEqual(page.versions["rdma-core", "trixie"],
                          "6.12, rdma-core 56.1")
 
+    def test_a_known_failure_stays_a_failure(self):
+        known = [Result("a.b", SKIP, "known to fail: no queue")]
+        page = through_a_file(page_of(known))
+        self.assertEqual(page.suites["rdma-core"]["trixie"],
+                         {"a.b": (FAIL, "known to fail: no queue")})
+        self.assertEqual(status.compare(page, "rdma-core", "trixie",
+                                        known).status, PASS)
+
     def test_a_second_guest_keeps_the_first(self):
         page = through_a_file(page_of(FOUND))
         page.put("rdma-core", "sid", "7.2", FOUND[:1])
