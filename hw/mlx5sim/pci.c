@@ -123,6 +123,14 @@ static void mlx5sim_init_memic(Mlx5simDevice *s)
                                 &s->memic_ram);
 }
 
+/* A region inside another holds its device: it would never be finalized. */
+static void mlx5sim_fini_memic(Mlx5simDevice *s)
+{
+    if (s->props.dm) {
+        memory_region_del_subregion(&s->bar, &s->memic_ram);
+    }
+}
+
 static void mlx5sim_init_bar(Mlx5simDevice *s)
 {
     memory_region_init_io(&s->bar, OBJECT(s), &mlx5sim_bar_ops, s,
@@ -316,6 +324,7 @@ static void mlx5sim_realize(PCIDevice *dev, Error **errp)
     if (!mlx5sim_init_core(s, errp)) {
         mlx5sim_engine_stop(s);
         qemu_cond_destroy(&s->idle);
+        mlx5sim_fini_memic(s);
         mlx5sim_fini_pci(dev);
         mlx5sim_migrate_del_blocker(&s->migration_blocker);
         return;
@@ -340,6 +349,7 @@ static void mlx5sim_exit(PCIDevice *dev)
     s->func = NULL;
     s->card = NULL;
     qemu_cond_destroy(&s->idle);
+    mlx5sim_fini_memic(s);
     mlx5sim_fini_pci(dev);
     mlx5sim_migrate_del_blocker(&s->migration_blocker);
 }

@@ -60,7 +60,7 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("dc", dc, "offer the dynamically connected transport"),
     FLAG("cqe-compression", cqe_compression,
          "offer to compress completions, for queues that ask for it"),
-    FLAG("cqe-padding", cqe_128_always,
+    FLAG("cqe-128-always", cqe_128_always,
          "offer completions padded to 128 bytes"),
     FLAG("scatter-to-cqe", scatter_to_cqe,
          "offer to put small payload into the completion"),

@@ -595,6 +595,8 @@ def test_help_covers_core():
     body = re.sub(r"/\*.*?\*/", "", body, flags=re.S)
     fields = []
     for line in body.split(";"):
+        if "*" in line:
+            continue  # what a host lends, no property
         words = re.sub(r"\[\w+\]", "", line).replace(",", " ").split()
         fields += words[1:]
     assert "cmd_reorder" in fields, fields
