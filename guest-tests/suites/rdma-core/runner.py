@@ -170,7 +170,8 @@ def run_alone(tests, tap, options):
             tap.line(False, name, f"exit status {done.returncode}",
                      done.stdout)
             continue
-        word, _, remark = mine[0][0], None, mine[0][1].partition(" # ")[2]
+        word, rest = mine[0]
+        remark = rest.partition(" # ")[2]
         good = not word.startswith("not")
         tap.line(good, name, remark, "" if good else done.stdout)
 
