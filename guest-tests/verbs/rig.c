@@ -16,7 +16,8 @@
 #define RIG_ALL_REMOTE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | \
                         IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
-static uint64_t rig_state_word;
+/* A thread's own: what it draws depends on its seed alone. */
+static __thread uint64_t rig_state_word;
 
 int64_t rig_now_ms(void)
 {

@@ -162,6 +162,10 @@ class Machine:
                 raise GuestGone() from error
         return self._qmp
 
+    def qemu_pid(self):
+        """Return QEMU's process: setpriv and env have become it."""
+        return self.process.pid
+
     def last_words(self):
         """Return the ends of QEMU's messages and of the guest's console."""
         text = ""
@@ -200,6 +204,11 @@ class Machine:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def memory_kib():
+    """Return the size of a guest's memory."""
+    return int(MEMORY.removesuffix("G")) << 20
 
 
 def memory_words(path=None, private=False, version=(10, 0)):

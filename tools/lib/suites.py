@@ -8,6 +8,10 @@ A guest suite is a folder with a file suite.ini:
     title = what it shows
     default = yes            part of the default set
     timeout = 300            seconds for the whole suite
+    duration = 60            seconds it is told to last, in DURATION; test
+                             --duration says another number
+    memory-flat = no         the emulator's own memory must not grow after the
+                             first minute
     make = guest-tests/verbs a folder whose Makefile takes SYSROOT and OUT
     compile = probe.c        programs of one C file each, to be built for it
     libs = -libverbs         what these are linked with
@@ -39,6 +43,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import build
+import emumem
 import machine
 import programs
 import status
@@ -52,7 +57,8 @@ KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
 
 Suite = namedtuple("Suite", "name title default run")
 # @status: write what comes of a suite to docs/status.md, not compare it.
-Context = namedtuple("Context", "emulator guest verbose status")
+# @duration: seconds that suites with a duration last, None: their own.
+Context = namedtuple("Context", "emulator guest verbose status duration")
 
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
@@ -200,7 +206,7 @@ def run_guest_suite(folder, entry, context):
         stage(folder, entry, image, Path(share))
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
-            results = run_in_guest(guest, entry, context)
+            results = run_watched(guest, entry, context)
             expected = folder / "expected"
             if expected.exists():
                 results = judge(results, *read_expected(expected))
@@ -230,10 +236,24 @@ def check_status(suite, image, results, context):
     return Result("docs/status.md is written", PASS, "")
 
 
+def run_watched(guest, entry, context):
+    """Run a suite's program and watch the emulator. Return: Results."""
+    if not entry.getboolean("memory-flat", False):
+        return run_in_guest(guest, entry, context)
+    with emumem.Watch(guest.qemu_pid(), machine.memory_kib()) as watch:
+        results = run_in_guest(guest, entry, context)
+    return results + [emumem.judge(watch.samples)]
+
+
 def run_in_guest(guest, entry, context):
     """Run a suite's program. Return: its Results."""
     timeout_s = entry.getint("timeout", 300)
     command = f"cd /share && PATH=/share:$PATH exec ./{entry.get('run', 'run')}"
+    if "duration" in entry:
+        own_s = entry.getint("duration")
+        lasts_s = context.duration or own_s
+        timeout_s += max(0, lasts_s - own_s)
+        command = f"export DURATION={lasts_s}; {command}"
     with tempfile.TemporaryFile() as out:
         trouble = None
         try:

@@ -29,10 +29,12 @@ def list_suites():
     return 0
 
 
-def report(name, found, seconds):
+def report(name, found, seconds, verbose=False):
     """Print what a suite gave: a line, and each failure in full."""
     for result in found:
-        if result.status == results.FAIL:
+        if result.status == results.PASS and verbose:
+            print(f"pass {name}: {result.name}: {result.detail}")
+        elif result.status == results.FAIL:
             print(f"FAIL {name}: {result.name}")
             for line in result.detail.splitlines():
                 print(f"    {line}")
@@ -48,13 +50,14 @@ def test(args):
     chosen = choose_suites(args)
     host.ensure_packages()
     context = suites.Context(machine.Emulator(qemubin.find()), args.guest,
-                             args.verbose, args.status)
+                             args.verbose, args.status, args.duration)
     outcome = {}
     for suite in chosen:
         began = time.monotonic()
         outcome[suite.name] = suites.run(suite, context)
         if not args.ktap:
-            report(suite.name, outcome[suite.name], time.monotonic() - began)
+            report(suite.name, outcome[suite.name], time.monotonic() - began,
+                   args.verbose)
     if args.ktap:
         print(results.ktap(outcome))
     if args.junit:
