@@ -271,6 +271,25 @@ void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item)
     }
 }
 
+/*
+ * A read that was answered whole is asked for again. The peer has gone back: it
+ * will ask again, too, for what came after @psn and waits here for an answer.
+ * What came before, it asks for first, so that stays.
+ */
+static void drop_after(Mlx5QpEngine *e, uint32_t psn)
+{
+    Mlx5Responder *r = &e->resp;
+
+    while (r->head != r->tail &&
+           mlx5_psn_diff(at(r, r->tail - 1)->psn, psn) > 0) {
+        r->tail--;
+        r->pending -= at(r, r->tail)->op == MLX5_PKT_READ_RESP;
+    }
+    if (r->head == r->tail && mlx5_odp_waits(e, MLX5_FAULT_READ)) {
+        mlx5_odp_drop(e, MLX5_FAULT_READ);
+    }
+}
+
 bool mlx5_resp_read_queued(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
@@ -292,13 +311,7 @@ bool mlx5_resp_read_queued(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         }
         return true;
     }
-    /* It was answered whole. What waits is answers to what came after it, and
-     * the peer, having gone back, will ask for all of that again. */
-    if (mlx5_odp_waits(e, MLX5_FAULT_READ)) {
-        mlx5_odp_drop(e, MLX5_FAULT_READ);
-    }
-    r->head = r->tail;
-    r->pending = 0;
+    drop_after(e, pkt->psn);
     return false;
 }
 

@@ -196,6 +196,33 @@ START_TEST(any_packet_lost)
 }
 END_TEST
 
+/* Several reads are asked for again, none of which waits at the responder any
+ * more: the answer to one must not take away that to another. */
+START_TEST(any_read_lost)
+{
+    static const uint32_t len[] = { 200000, 1, 100000, 70000 };
+    RTest *t = connected(_i + 1, 1);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(len); i++) {
+        RWqe r = r_wqe(MLX5_OPCODE_RDMA_READ);
+
+        r_raddr(&r, SRC + i, t->key);
+        r_data(&r, DST + i * 0x100000, len[i], t->key);
+        r_put(&t->a, &r);
+    }
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    fake_host_advance(t->h, 3 * PERIOD);
+    for (unsigned i = 0; i < G_N_ELEMENTS(len); i++) {
+        r_sent(&t->a, i, MLX5_OPCODE_RDMA_READ);
+        ck_assert(r_same(t->h, SRC + i, DST + i * 0x100000, len[i]));
+    }
+    r_quiet(&t->a);
+    ck_assert(wire.sent > (unsigned)_i);
+    r_free(t);
+}
+END_TEST
+
 /* A peer that never answers: one try and retry_count more. */
 START_TEST(retries_exceeded)
 {
@@ -324,7 +351,8 @@ static void post_random(RTest *t, uint32_t *rng)
     r_post(&t->a, &w);
 }
 
-/* One in ten packets is lost, either way: no operation fails or repeats. */
+/* One in ten packets is lost, either way, with up to four operations on their
+ * way: none fails or repeats. */
 START_TEST(bad_weather)
 {
     RTest *t = connected(0, 0);
@@ -333,11 +361,14 @@ START_TEST(bad_weather)
 
     wire.one_in = 10;
     wire.rng = _i;
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0, posted = 0; i < 300; i++) {
         uint8_t cqe[64];
         int rounds = 0;
 
-        post_random(t, &rng);
+        for (int ahead = (rng >> 16) % 4;
+             posted < 300 && posted <= i + ahead; posted++) {
+            post_random(t, &rng);
+        }
         while (!r_poll(&t->a, &t->a.scq, cqe)) {
             fake_host_advance(t->h, PERIOD);
             ck_assert_int_lt(rounds++, 40);
@@ -369,6 +400,7 @@ int main(void)
     tcase_add_test(tc, rnr_for_ever);
     tcase_add_test(tc, rnr_in_the_middle);
     tcase_add_loop_test(tc, any_packet_lost, 0, 16);
+    tcase_add_loop_test(tc, any_read_lost, 0, 13);
     tcase_add_test(tc, retries_exceeded);
     tcase_add_test(tc, no_timeout);
     tcase_add_test(tc, idle_costs_nothing);
