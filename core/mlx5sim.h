@@ -142,6 +142,7 @@ typedef struct Mlx5FuncProps {
     bool flow_counters, flow_rewrite, scatter_fcs; /* the same: Ethernet */
     bool signature;          /* block signatures */
     bool dm;                 /* the same: device memory */
+    bool dbr_less;           /* the same: sends without a doorbell record */
     bool rtc;                /* the same: real-time clock and stamps of it */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */

@@ -141,6 +141,18 @@ static void set_odp_schemes(Mlx5Caps *caps, bool memory)
              page_prefetch, memory);
 }
 
+/* Of the second half of the general capabilities. */
+static void set_general_2(Mlx5Caps *caps, const Mlx5FuncProps *p)
+{
+    for (unsigned m = 0; m < 2; m++) {
+        uint8_t *cap = (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_GENERAL_2];
+
+        MLX5_SET(cmd_hca_cap_2, cap, send_dbr_mode_no_dbr_ext, p->dbr_less);
+        MLX5_SET(cmd_hca_cap_2, cap, log_max_send_dbr_less_qp_sq,
+                 p->dbr_less ? 15 : 0);
+    }
+}
+
 static void set_dc(Mlx5Caps *caps, const Mlx5FuncProps *p)
 {
     GEN_SET(caps, dct, p->dc);
@@ -191,6 +203,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
     GEN_SET(caps, block_lb_mc, p->mcast);
     set_dc(caps, p);
+    set_general_2(caps, p);
     GEN_SET(caps, cqe_compression, p->cqe_compression);
     GEN_SET(caps, cqe_compression_128, p->cqe_compression);
     GEN_SET(caps, mini_cqe_resp_stride_index, p->cqe_compression);

@@ -77,5 +77,6 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .scatter_fcs = true,
         .mcast = true,
         .dm = true,
+        .dbr_less = true,
     };
 }

@@ -39,7 +39,7 @@ typedef struct Mlx5EngineOps {
     /**
      * A write of @size bytes to the BlueFlame area of UAR page @uar, @offset
      * bytes into the page (0x800 and up): the first quadword of a control
-     * segment, or more of a work request. Numbers of SQ objects begin at
+     * segment, or more of a work request; or to MLX5_UAR_DBR_LESS. Numbers of SQ objects begin at
      * MLX5_SQ_FIRST_ID so that the number alone tells the kind of queue.
      * The page is allocated; whether this queue may be rung through it is for
      * the engine to check.

@@ -40,6 +40,12 @@ enum {
     OFFLOAD_TYPE_RNDV = 1,
 };
 
+/* qpc.send_dbr_mode (rdma-core: tests/mlx5_prm_structs.py SendDbrMode) */
+enum {
+    SEND_DBR_VALID = 0,
+    SEND_NO_DBR_EXT = 1,
+};
+
 /* qpc.ts_format */
 #define TS_FORMAT_REAL_TIME 2
 
@@ -177,6 +183,10 @@ static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
     if ((p->has_sq || p->has_rq) && MLX5_GET(qpc, p->qpc, dbr_addr) % 8) {
         return MLX5_SYND_QP_DBR;
     }
+    if (MLX5_GET(qpc, p->qpc, send_dbr_mode) >
+        (func->props.dbr_less ? SEND_NO_DBR_EXT : SEND_DBR_VALID)) {
+        return MLX5_SYND_QP_SEND_DBR_MODE;
+    }
     return syndrome ? syndrome : check_shape(p);
 }
 
@@ -298,6 +308,7 @@ static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring,
     qp->sq_log_size = p->sq_log_size;
     qp->sq_base_bytes = p->rq_bytes;
     qp->dbr_gpa = dbr_gpa;
+    qp->dbr_less = MLX5_GET(qpc, p->qpc, send_dbr_mode) == SEND_NO_DBR_EXT;
     /* Other services have no such completions (driver: create_user_qp). */
     if (p->st == MLX5_QP_ST_RC || p->st == MLX5_QP_ST_DCI) {
         qp->cs_req_bytes = scatter_bytes(p->send_cq,

@@ -51,6 +51,7 @@ typedef struct Mlx5Qp {
     Mlx5Srq *srq;            /* only if rq_type says so */
     Mlx5Ring ring;           /* RQ first, then SQ */
     bool has_sq, has_rq;
+    bool dbr_less;           /* doorbells say how far; no record does */
     bool rndv;               /* does the reads of its XRQ's rendezvous */
     uint32_t rq_log_size;    /* WQEs */
     uint32_t rq_wqe_bytes;

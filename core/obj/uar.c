@@ -94,8 +94,8 @@ static void eq_update(Mlx5Func *func, Mlx5Uar *uar, uint32_t offset,
     mlx5_eq_doorbell(func, uar->o.id, value, offset == MLX5_UAR_EQ_ARM);
 }
 
-static void blueflame(Mlx5Func *func, Mlx5Uar *uar, uint32_t offset,
-                      uint64_t value, unsigned size)
+static void send_doorbell(Mlx5Func *func, Mlx5Uar *uar, uint32_t offset,
+                          uint64_t value, unsigned size)
 {
     if (func->engine && func->engine->sq_doorbell) {
         func->engine->sq_doorbell(func, uar->o.id, offset, value, size);
@@ -106,7 +106,8 @@ static const UarRegister registers[] = {
     { MLX5_UAR_CQ_ARM, MLX5_UAR_CQ_ARM + 8, 4 | 8, cq_arm },
     { MLX5_UAR_EQ_ARM, MLX5_UAR_EQ_ARM + 4, 4, eq_update },
     { MLX5_UAR_EQ_UPDATE, MLX5_UAR_EQ_UPDATE + 4, 4, eq_update },
-    { MLX5_UAR_BF, 0x1000, 4 | 8, blueflame },
+    { MLX5_UAR_DBR_LESS, MLX5_UAR_DBR_LESS + 8, 8, send_doorbell },
+    { MLX5_UAR_BF, 0x1000, 4 | 8, send_doorbell },
 };
 
 static const UarRegister *find_register(uint32_t offset, unsigned size)

@@ -6,6 +6,7 @@
  *   0x020  CQ arm, 8 bytes or two halves
  *   0x040  EQ consumer index, and arm
  *   0x048  EQ consumer index
+ *   0x600  send doorbell of queue pairs without a doorbell record
  *   0x800  BlueFlame registers, to the end of the page
  */
 #ifndef MLX5_OBJ_UAR_H
@@ -17,6 +18,7 @@ enum {
     MLX5_UAR_CQ_ARM = 0x20,
     MLX5_UAR_EQ_ARM = 0x40,
     MLX5_UAR_EQ_UPDATE = 0x48,
+    MLX5_UAR_DBR_LESS = 0x600,
     MLX5_UAR_BF = 0x800,
 };
 

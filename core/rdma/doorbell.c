@@ -11,9 +11,16 @@
  * but for one thing: the driver's self test of write combining posts NOPs that
  * ask for a completion in the copy alone. A NOP that completed in silence gets
  * its completion when the rest of such a copy arrives.
+ *
+ * A queue pair may have no doorbell record for its sends (send_dbr_mode). It is
+ * rung at a place of its own, and the doorbell says how far: the control segment
+ * of the last work request (rdma-core tests/mlx5_base.py), or the new counter
+ * and a size of 0 (DOCA doca_gpu_dev_verbs_prepare_db). A doorbell that was
+ * overtaken by a later one says nothing new.
  */
 #include "rdma/rdma_internal.h"
 
+#include "obj/uar.h"
 #include "prm/prm.h"
 
 /* Registers begin here; each has two halves of this size, used in turn (caps:
@@ -29,28 +36,41 @@ static Mlx5BfHalf *half_of(Mlx5Rdma *rdma, uint32_t uar, uint32_t at)
     return &rdma->halves[(uar * 31 + at / BF_HALF) % MLX5_BF_HALVES];
 }
 
-static Mlx5Qp *find(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+static Mlx5Qp *find(Mlx5Func *func, uint32_t uar, uint32_t qpn, bool dbr_less)
 {
     Mlx5Qp *qp = mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
 
-    if (!qp || !qp->engine || !qp->has_sq ||
+    if (!qp || !qp->engine || !qp->has_sq || qp->dbr_less != dbr_less ||
         MLX5_GET(qpc, qp->qpc, uar_page) != uar) {
         return NULL;
     }
     return qp;
 }
 
-/* The queue's number is what counts; the rest is in memory. */
-static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+/* Return: the queue pair, if it is there and rung where it should be. */
+static Mlx5Qp *find_rung(Mlx5Func *func, uint32_t uar, uint32_t qpn,
+                         bool dbr_less)
 {
-    Mlx5Qp *qp = find(func, uar, qpn);
+    Mlx5Qp *qp = find(func, uar, qpn, dbr_less);
 
     if (!qp) {
         mlx5_guest_error(func, "SQ doorbell in UAR 0x%x for QP 0x%x, which "
-                         "is not there or belongs to another UAR", uar, qpn);
-        return;
+                         "is not there, belongs to another UAR or is rung at "
+                         "another place of it", uar, qpn);
+        return NULL;
     }
     mlx5_trace(func, MLX5_TRACE_DOORBELL, "sq qp 0x%x", qpn);
+    return qp;
+}
+
+/* The queue's number is what counts; the rest is in memory. */
+static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
+{
+    Mlx5Qp *qp = find_rung(func, uar, qpn, false);
+
+    if (!qp) {
+        return;
+    }
     if (qp->state == MLX5_QP_STATE_ERR || qp->state == MLX5_QP_STATE_SQER) {
         mlx5_engine_schedule(qp, &qp->engine->flush.work);
     } else if (qp->state >= MLX5_QP_STATE_RTS) {
@@ -58,10 +78,22 @@ static void ring(Mlx5Func *func, uint32_t uar, uint32_t qpn)
     }
 }
 
+/* @value: index of a work request 16 bits from 8 on, its size in 6 bits. */
+static void ring_dbr_less(Mlx5Func *func, uint32_t uar, uint64_t value)
+{
+    Mlx5Qp *qp = find_rung(func, uar, value >> 8 & 0xffffff, true);
+    uint16_t index = value >> 40;
+
+    /* What was rung earlier is forgotten: there is no record to read later. */
+    if (qp && qp->state >= MLX5_QP_STATE_RTS) {
+        mlx5_req_posted_to(qp->engine, index + mlx5_wqe_blocks(value & 0x3f));
+    }
+}
+
 /* The second quadword of a copied WQE. */
 static void copied(Mlx5Func *func, uint32_t uar, uint32_t qpn, uint64_t value)
 {
-    Mlx5Qp *qp = find(func, uar, qpn);
+    Mlx5Qp *qp = find(func, uar, qpn, false);
 
     if (qp && (value >> 32 & CTRL_CE_CQE)) {
         mlx5_req_complete_nop(qp->engine);
@@ -89,6 +121,9 @@ void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
     Mlx5BfHalf *half = half_of(func->rdma, uar, at);
 
     if (offset < BF_FIRST) {
+        if (offset == MLX5_UAR_DBR_LESS) {
+            ring_dbr_less(func, uar, value);
+        }
         return;
     }
     if (in_half + size == 8) {

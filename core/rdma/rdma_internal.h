@@ -343,6 +343,11 @@ void mlx5_req_start(Mlx5QpEngine *e);
 void mlx5_req_stop(Mlx5QpEngine *e);
 /** The send doorbell was rung. */
 void mlx5_req_doorbell(Mlx5QpEngine *e);
+/**
+ * The same of a queue without a doorbell record: @counter basic blocks are
+ * posted. Ignored unless it is further than known, and inside the queue.
+ */
+void mlx5_req_posted_to(Mlx5QpEngine *e, uint16_t counter);
 /** Read the doorbell record. */
 bool mlx5_req_read_posted(Mlx5QpEngine *e);
 static inline Mlx5SendReq *mlx5_req_at(const Mlx5Requester *r, uint32_t i)

@@ -99,7 +99,7 @@ bool mlx5_req_read_posted(Mlx5QpEngine *e)
     uint32_t counter;
 
     /* Word 1; the low 16 bits count (PRM: Doorbell Record). */
-    if (!qp->has_sq || !mlx5_dma_read_be32(qp->o.func, qp->dbr_gpa + 4,
+    if (!qp->has_sq || qp->dbr_less || !mlx5_dma_read_be32(qp->o.func, qp->dbr_gpa + 4,
                                            &counter)) {
         return false;
     }
@@ -262,6 +262,21 @@ static bool run(void *opaque, Mlx5Budget *budget)
     }
     mlx5_req_watch(e);
     return true;
+}
+
+void mlx5_req_posted_to(Mlx5QpEngine *e, uint16_t counter)
+{
+    Mlx5Requester *r = &e->req;
+    uint16_t avail = counter - r->fetched;
+
+    if (avail > 1u << e->qp->sq_log_size ||
+        avail <= (uint16_t)(r->posted - r->fetched)) {
+        return;
+    }
+    r->posted = counter;
+    mlx5_engine_schedule(e->qp, e->qp->state == MLX5_QP_STATE_ERR ||
+                                        e->qp->state == MLX5_QP_STATE_SQER
+                                    ? &e->flush.work : &r->work);
 }
 
 void mlx5_req_doorbell(Mlx5QpEngine *e)

@@ -54,6 +54,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("roce", roce, "offer RoCE; off leaves an Ethernet card"),
     FLAG("mcast", mcast, "offer multicast groups of queue pairs"),
     FLAG("dm", dm, "offer device memory (MEMIC), in the last 3 MiB of BAR0"),
+    FLAG("dbr-less", dbr_less,
+         "offer send queues without a doorbell record, to DevX programs"),
     FLAG("rtc", rtc, "offer the real-time clock, as the part does when "
                      "REAL_TIME_CLOCK_ENABLE is configured"),
     FLAG("local-lb", local_lb, "offer to switch local loopback off"),

@@ -187,6 +187,27 @@ START_TEST(limits_are_those_enforced)
 }
 END_TEST
 
+START_TEST(sends_without_record)
+{
+    for (uint32_t on = 0; on < 2; on++) {
+        Mlx5FuncProps p;
+        FakeDriver *d;
+        uint8_t cap[CAP_BYTES];
+
+        mlx5_func_props_default(&p);
+        p.dbr_less = on;
+        d = enabled(&p);
+        ck_assert(query(d, GENERAL_2, CUR, cap));
+        ck_assert_uint_eq(MLX5_GET(cmd_hca_cap_2, cap,
+                                   send_dbr_mode_no_dbr_ext), on);
+        ck_assert_uint_eq(MLX5_GET(cmd_hca_cap_2, cap,
+                                   log_max_send_dbr_less_qp_sq),
+                          on ? MLX5_LOG_MAX_QP_SZ : 0);
+        t_free(d);
+    }
+}
+END_TEST
+
 START_TEST(set_general)
 {
     FakeDriver *d = enabled(NULL);
@@ -273,5 +294,5 @@ START_TEST(wrong_time_or_function)
 END_TEST
 
 T_MAIN("caps", groups, gates_follow_properties, user_events, drivers_need,
-       limits_are_those_enforced, set_general, set_roce, set_atomic,
+       limits_are_those_enforced, sends_without_record, set_general, set_roce, set_atomic,
        wrong_time_or_function)

@@ -154,6 +154,10 @@ START_TEST(create_refusals)
     REFUSED(ts_format, 2, 4, BAD_PARAM_ERR, QP_TS_FORMAT);
     REFUSED(dbr_umem_valid, 1, 4, BAD_RES_ERR, DBR_UMEM);
     REFUSED(dbr_addr, T_QP_DBR + 4, 4, BAD_PARAM_ERR, QP_DBR);
+    REFUSED(send_dbr_mode, 2, 4, BAD_PARAM_ERR, QP_SEND_DBR_MODE);
+    f.h->func->props.dbr_less = false;
+    REFUSED(send_dbr_mode, 1, 4, BAD_PARAM_ERR, QP_SEND_DBR_MODE);
+    f.h->func->props.dbr_less = true;
     REFUSED(uar_page, f.uar + 1, 4, BAD_RES_ERR, QP_UAR);
     REFUSED(pd, f.pdn + 1, 4, BAD_RES_ERR, QP_PD);
     REFUSED(pd, 0, 4, BAD_RES_ERR, QP_PD);

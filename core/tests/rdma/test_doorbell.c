@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Send queues without a doorbell record: the doorbell alone says how far.
+ */
+#include "tests/rdma/rdma_helper.h"
+
+#define SRC R_DATA
+#define DST (R_DATA + 0x1000000)
+
+static RTest *setup(void)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    t->a.qp->dbr_less = true;
+    r_connect(t, 100);
+    r_fill(t->h, SRC, 4096, 9);
+    return t;
+}
+
+/* A work request in the ring, and no word of it in the record. */
+static void put(RTest *t, uint32_t len)
+{
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+
+    r_raddr(&w, DST, t->key);
+    r_data(&w, SRC, len, t->key);
+    r_data(&w, SRC + len, 1, t->key);
+    r_data(&w, SRC + len + 1, 1, t->key);
+    r_put(&t->a, &w); /* two basic blocks */
+    fake_mem_set_be32(t->h, t->a.dbr + 4, 0xdead);
+}
+
+static void ring_at(RTest *t, uint32_t offset, uint32_t index, uint32_t ds,
+                    unsigned size)
+{
+    uint64_t value = (uint64_t)(index << 8 | MLX5_OPCODE_RDMA_WRITE) << 32 |
+                     t->a.qpn << 8 | ds;
+
+    mlx5_func_bar_write(t->h->func, (uint64_t)t->uar * 4096 + offset, value,
+                        size);
+    fake_host_work(t->h);
+}
+
+static void ring(RTest *t, uint32_t index, uint32_t ds)
+{
+    ring_at(t, MLX5_UAR_DBR_LESS, index, ds, 8);
+}
+
+/* The last work request's control segment: all up to its end is posted. */
+START_TEST(by_last_request)
+{
+    RTest *t = setup();
+
+    for (uint32_t i = 0; i < 3; i++) {
+        put(t, 100);
+    }
+    ring(t, 4, 5);
+    for (uint32_t i = 0; i < 3; i++) {
+        r_sent(&t->a, 2 * i, MLX5_OPCODE_RDMA_WRITE);
+    }
+    r_quiet(&t->a);
+    ck_assert(r_same(t->h, SRC, DST, 102));
+    r_free(t);
+}
+END_TEST
+
+/* A counter and no size, all around the ring and past 16 bits. */
+START_TEST(by_counter)
+{
+    RTest *t = setup();
+
+    t->a.sq_pi = t->a.qp->engine->req.fetched = 0xfff0;
+    t->a.qp->engine->req.posted = 0xfff0;
+    for (uint32_t i = 0; i < 100; i++) {
+        uint16_t at = t->a.sq_pi;
+
+        put(t, i + 1);
+        ring(t, t->a.sq_pi, 0);
+        r_sent(&t->a, at, MLX5_OPCODE_RDMA_WRITE);
+        r_quiet(&t->a);
+    }
+    r_free(t);
+}
+END_TEST
+
+/* Two processors ring, and the first one's doorbell arrives last. */
+START_TEST(overtaken)
+{
+    RTest *t = setup();
+
+    put(t, 10);
+    put(t, 20);
+    ring(t, 2, 5);
+    ring(t, 0, 5);
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    r_sent(&t->a, 2, MLX5_OPCODE_RDMA_WRITE);
+    r_quiet(&t->a);
+    ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_RTS);
+    put(t, 30);
+    ring(t, 4, 5);
+    r_sent(&t->a, 4, MLX5_OPCODE_RDMA_WRITE);
+    r_free(t);
+}
+END_TEST
+
+/* More than the queue holds: nothing of it can be meant. */
+START_TEST(beyond_the_queue)
+{
+    RTest *t = setup();
+
+    put(t, 10);
+    ring(t, (1u << R_LOG_SQ) + 1, 0);
+    ring(t, 0x7fff, 63);
+    r_quiet(&t->a);
+    ck_assert_uint_eq(t->a.qp->engine->req.posted, 0);
+    ring(t, 2, 0);
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    r_free(t);
+}
+END_TEST
+
+/* Each kind of queue is rung at its own place, by its own kind of write. */
+START_TEST(another_place)
+{
+    RTest *t = setup();
+    RWqe w = r_wqe(MLX5_OPCODE_NOP);
+
+    put(t, 10);
+    ring_at(t, MLX5_UAR_BF, 0, 5, 8);
+    ring_at(t, MLX5_UAR_DBR_LESS, 0, 5, 4);
+    ring_at(t, MLX5_UAR_DBR_LESS + 8, 0, 5, 8);
+    r_quiet(&t->a);
+    ring(t, 0, 5);
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+
+    t->a.qp->dbr_less = false;
+    t->a.qp->engine->req.fetched = t->a.qp->engine->req.posted = 2;
+    r_put(&t->a, &w);
+    ring(t, 2, 1);
+    r_quiet(&t->a);
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    r_sent(&t->a, 2, MLX5_OPCODE_NOP);
+    r_free(t);
+}
+END_TEST
+
+/* Not ready to send: forgotten. In error: flushed. */
+START_TEST(by_state)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    t->a.qp->dbr_less = true;
+    put(t, 10);
+    ring(t, 0, 5);
+    r_connect(t, 100);
+    fake_host_work(t->h);
+    r_quiet(&t->a);
+    r_set_state(&t->a, MLX5_QP_STATE_ERR);
+    fake_host_work(t->h);
+    r_quiet(&t->a);
+    ring(t, 0, 5);
+    r_flushed(&t->a, &t->a.scq, 0);
+    put(t, 10);
+    ring(t, 4, 0);
+    r_flushed(&t->a, &t->a.scq, 2);
+    r_quiet(&t->a);
+    r_free(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("doorbell");
+    TCase *tc = tcase_create("doorbell");
+
+    suite_add_tcase(s, tc);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, by_last_request);
+    tcase_add_test(tc, by_counter);
+    tcase_add_test(tc, overtaken);
+    tcase_add_test(tc, beyond_the_queue);
+    tcase_add_test(tc, another_place);
+    tcase_add_test(tc, by_state);
+    return t_main(s);
+}
