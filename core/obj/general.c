@@ -8,6 +8,7 @@
 
 static const Mlx5GeneralType *const types[] = {
     &mlx5_general_reserved_qpn,
+    &mlx5_general_av_qp_mapping,
 };
 
 uint64_t mlx5_general_types(void)

@@ -12,6 +12,7 @@
 /** obj_type (libmlx5: mlx5_ifc.h). */
 enum {
     MLX5_GENERAL_RESERVED_QPN = 0x2c,
+    MLX5_GENERAL_AV_QP_MAPPING = 0x3a,
 };
 
 /** A kind. Handlers refuse with the command, or do it. */
@@ -33,6 +34,8 @@ uint64_t mlx5_general_types(void);
 
 /* reserved_qpn.c */
 extern const Mlx5GeneralType mlx5_general_reserved_qpn;
+/* av_qp_mapping.c */
+extern const Mlx5GeneralType mlx5_general_av_qp_mapping;
 
 /** Reserved numbers begin here, where no queue has one. */
 #define MLX5_RESERVED_QPN_FIRST 0xe00000u
@@ -40,5 +43,7 @@ extern const Mlx5GeneralType mlx5_general_reserved_qpn;
 #define MLX5_LOG_RESERVED_QPNS 6
 /** Objects: 2^n. */
 #define MLX5_LOG_MAX_RESERVED_QPN 14
+/** Mappings of address vectors to queue pairs: 2^n. */
+#define MLX5_LOG_MAX_AV_QP_MAPPING 16
 
 #endif

@@ -82,6 +82,7 @@ LIMIT(packet_reformat, 1u << MLX5_LOG_MAX_PACKET_REFORMAT)
 LIMIT(psv, 1u << MLX5_LOG_MAX_PSV)
 LIMIT(uctx, 1u << MLX5_LOG_MAX_UCTX)
 LIMIT(reserved_qpn, 1u << MLX5_LOG_MAX_RESERVED_QPN)
+LIMIT(av_qp_mapping, 1u << MLX5_LOG_MAX_AV_QP_MAPPING)
 LIMIT(umem, 1u << MLX5_LOG_MAX_UMEM)
 
 static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
@@ -113,6 +114,8 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_PSV] = { "psv", 1, limit_psv, mlx5_psv_release },
     [MLX5_OBJ_UCTX] = { "uctx", 1, limit_uctx, NULL },
     [MLX5_OBJ_RESERVED_QPN] = { "reserved_qpn", 0, limit_reserved_qpn, NULL },
+    [MLX5_OBJ_AV_QP_MAPPING] = { "av_qp_mapping", 1, limit_av_qp_mapping,
+                                 NULL },
     [MLX5_OBJ_UMEM] = { "umem", 1, limit_umem, mlx5_umem_release },
 };
 
@@ -123,7 +126,7 @@ static const uint8_t clear_order[] = {
     MLX5_OBJ_QP, MLX5_OBJ_DCT, MLX5_OBJ_TIS, MLX5_OBJ_SRQ, MLX5_OBJ_CQ, MLX5_OBJ_EQ,
     MLX5_OBJ_MKEY, MLX5_OBJ_MEMIC, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
     MLX5_OBJ_TRANSPORT_DOMAIN, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_UMEM,
-    MLX5_OBJ_UCTX, MLX5_OBJ_RESERVED_QPN,
+    MLX5_OBJ_UCTX, MLX5_OBJ_RESERVED_QPN, MLX5_OBJ_AV_QP_MAPPING,
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(clear_order) == MLX5_OBJ_TYPE_COUNT);
 

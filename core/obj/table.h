@@ -40,6 +40,7 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_UMEM,
     MLX5_OBJ_MEMIC,
     MLX5_OBJ_RESERVED_QPN,
+    MLX5_OBJ_AV_QP_MAPPING,
     MLX5_OBJ_TYPE_COUNT
 } Mlx5ObjType;
 

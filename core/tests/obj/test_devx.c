@@ -7,6 +7,7 @@
 #include "obj/cq.h"
 #include "obj/general.h"
 #include "obj/mkey.h"
+#include "obj/qp.h"
 #include "obj/uctx.h"
 #include "obj/umem.h"
 #include "tests/fake_driver.h"
@@ -686,6 +687,94 @@ START_TEST(general_refusals)
 }
 END_TEST
 
+/* --- address vectors and queue pairs --- */
+
+#define MAPPING_LEN (MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr) + \
+                     MLX5_ST_SZ_BYTES(av_qp_mapping))
+
+/* As libmlx5 fills it in (verbs.c _mlx5dv_map_ah_to_qp). */
+static void mapping_fill(TestCmd *t, uint32_t qpn)
+{
+    uint8_t *map = t->in + MLX5_ST_SZ_BYTES(general_obj_in_cmd_hdr);
+    uint8_t *av = MLX5_ADDR_OF(av_qp_mapping, map, remote_address_vector);
+
+    general_fill(t, MLX5_GENERAL_AV_QP_MAPPING, 0, 0);
+    MLX5_SET(av_qp_mapping, map, qpn, qpn);
+    MLX5_SET(ud_av, av, sl_or_eth_prio, 3);
+    MLX5_SET(ud_av, av, src_addr_index, 9);
+    for (uint32_t i = 0; i < 16; i++) {
+        MLX5_SET_IDX(ud_av, av, rgid_or_rip, i, 0xa0 + i);
+    }
+}
+
+static Mlx5Obj *bare_qp(Fixture *f, uint16_t uid)
+{
+    return mlx5_obj_new(f->func, MLX5_OBJ_QP, sizeof(Mlx5Qp), uid);
+}
+
+/* What was said is kept, whatever becomes of the queue pair. */
+START_TEST(av_qp_mapping)
+{
+    Fixture f = setup();
+    Mlx5Obj *qp = bare_qp(&f, f.bob);
+    const uint32_t head = MLX5_ST_SZ_BYTES(general_obj_out_cmd_hdr);
+    const uint8_t *av;
+    uint32_t id;
+    TestCmd t, q;
+
+    mapping_fill(&t, qp->id);
+    t_run(f.h, &t, mlx5_cmd_create_general_object, MAPPING_LEN, f.alice);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
+    id = MLX5_GET(general_obj_out_cmd_hdr, t.out, obj_id);
+    ck_assert_uint_eq(qp->refs, 0);
+    mlx5_obj_delete(qp);
+    general_fill(&q, MLX5_GENERAL_AV_QP_MAPPING, id, 0);
+    t_run(f.h, &q, mlx5_cmd_query_general_object, GENERAL_LEN, f.alice);
+    ck_assert_uint_eq(q.c.status, MLX5_CMD_STAT_OK);
+    ck_assert_mem_eq(q.out + head, t.in + head,
+                     MLX5_ST_SZ_BYTES(av_qp_mapping));
+    av = MLX5_ADDR_OF(av_qp_mapping, q.out + head, remote_address_vector);
+    ck_assert_uint_eq(MLX5_GET(ud_av, av, src_addr_index), 9);
+    general_is(&f, mlx5_cmd_destroy_general_object, MLX5_GENERAL_AV_QP_MAPPING,
+               id, f.bob, MLX5_SYND_GENERAL_UNKNOWN);
+    general_is(&f, mlx5_cmd_destroy_general_object, MLX5_GENERAL_AV_QP_MAPPING,
+               id, f.alice, 0);
+    done(&f);
+}
+END_TEST
+
+START_TEST(av_qp_mapping_refusals)
+{
+    Fixture f = setup();
+    Mlx5Obj *qp = bare_qp(&f, f.alice);
+    uint32_t id = 0;
+    TestCmd t;
+
+    mapping_fill(&t, qp->id + 1);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, MAPPING_LEN, f.alice,
+                 MLX5_CMD_STAT_BAD_RES_ERR, MLX5_SYND_AV_QP_MAPPING_QP);
+    mapping_fill(&t, qp->id);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, MAPPING_LEN - 1,
+                 f.alice, MLX5_CMD_STAT_BAD_INP_LEN_ERR,
+                 MLX5_SYND_GENERAL_LENGTH);
+    for (uint32_t i = 1; i < 1u << MLX5_LOG_MAX_AV_QP_MAPPING; i++) {
+        t_ok(f.h, &t, mlx5_cmd_create_general_object, MAPPING_LEN);
+        id = MLX5_GET(general_obj_out_cmd_hdr, t.out, obj_id);
+    }
+    user_refused(&f, &t, mlx5_cmd_create_general_object, MAPPING_LEN, f.alice,
+                 MLX5_CMD_STAT_NO_RES_ERR,
+                 MLX5_SYND_AV_QP_MAPPING_NONE_FREE);
+    general_fill(&t, MLX5_GENERAL_AV_QP_MAPPING, id, 0);
+    t.c = (Mlx5Cmd){ .in = t.in, .in_len = GENERAL_LEN, .out = t.out,
+                     .out_len = MAPPING_LEN - 1 };
+    mlx5_cmd_query_general_object(f.func, &t.c);
+    ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_BAD_OUTP_LEN_ERR);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_AV_QP_MAPPING_OUT);
+    mlx5_obj_delete(qp);
+    done(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("devx");
@@ -707,6 +796,8 @@ int main(void)
     tcase_add_test(tc, key_refusals);
     tcase_add_test(tc, reserved_numbers);
     tcase_add_test(tc, general_refusals);
+    tcase_add_test(tc, av_qp_mapping);
+    tcase_add_test(tc, av_qp_mapping_refusals);
     suite_add_tcase(suite, tc);
     return t_main(suite);
 }
