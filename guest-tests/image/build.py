@@ -13,6 +13,7 @@ lies in the cache under a hash of the packages and of these files:
     sysroot/     headers and libraries to compile for this guest
 """
 
+import fnmatch
 import gzip
 import hashlib
 import os
@@ -25,6 +26,7 @@ from pathlib import Path
 import cpio
 import guests
 import kernel
+import rows
 from paths import cache
 from privateapt import Suite
 from step import Failure, locked, step
@@ -51,10 +53,12 @@ class Image:
 
 
 def builder_hash(guest):
-    """Return a hash of what determines an image beside the suite's state."""
+    """Return a hash of what determines an image beside the suite's state.
+
+    Of the table of guests only the own row counts."""
     digest = hashlib.sha256(repr(guest).encode())
     for path in sorted(HERE.iterdir()):
-        if path.suffix in (".py", ".c", ".sh"):
+        if path.suffix in (".py", ".c", ".sh") and path.name != "rows.py":
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -64,10 +68,10 @@ def build(name, refresh=False):
 
     Packages are resolved once per builder version; @refresh asks the mirror
     again for newer ones."""
-    guest = guests.GUESTS.get(name)
+    guest = rows.GUESTS.get(name)
     if not guest:
         raise Failure(f"no guest '{name}': there are "
-                      f"{', '.join(sorted(guests.GUESTS))}")
+                      f"{', '.join(sorted(rows.GUESTS))}")
     folder = cache("guests", name, ".").resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "lock"):
@@ -126,10 +130,14 @@ def _resolve(apt, guest):
     parts = [p.format(v=version) for p in guest.kernel_parts]
     wanted = guests.PACKAGES + guest.extra
     debs = [d for d in apt.resolve(wanted + guests.SYSROOT_PACKAGES)
-            if d.name not in guests.LEFT_OUT]
+            if not _is_left_out(d.name)]
     debs += [d for d in apt.resolve([name] + parts)
              if d.name in [name] + parts]
     return sorted(set(debs)), version
+
+
+def _is_left_out(name):
+    return any(fnmatch.fnmatchcase(name, p) for p in guests.LEFT_OUT)
 
 
 def _unpack(deb, root):
@@ -156,7 +164,7 @@ def _assemble(guest, files, version, root, out):
     boot = root.parent / "boot"
     boot.mkdir()
     for name, deb in files.items():
-        if name.startswith("linux-image-") or name.startswith("linux-modules"):
+        if re.match(r"linux-(image|base|binary|modules)-", name):
             _unpack(deb, boot)
         elif _is_for_sysroot(name):
             _unpack(deb, sysroot)
@@ -164,11 +172,19 @@ def _assemble(guest, files, version, root, out):
             _unpack(deb, root)
     _fill_sysroot(root, sysroot)
     _configure(root, guest, version)
-    kernel.extract_vmlinux(next(boot.glob("boot/vmlinuz-*")), out / "vmlinux")
+    kernel.extract_vmlinux(_vmlinuz(boot), out / "vmlinux")
     _install_modules(boot, root, version, out)
     _compile_python(root)
     _prune(root)
     _pack(root, out / "root.erofs")
+
+
+def _vmlinuz(boot):
+    """Return the kernel; newer packages keep it beside its modules."""
+    for pattern in ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz"):
+        for path in boot.glob(pattern):
+            return path
+    raise Failure("the kernel's packages hold no vmlinuz")
 
 
 def _fill_sysroot(root, sysroot):

@@ -1,27 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The guests that can be built, one row each.
+"""What goes into a guest: packages, modules, and what is left out.
 
-A row names the suite, how its kernel package is called, and what differs from
-the common package set. Everything is taken from the suite's packages as they
-are; nothing is patched.
+The same for all guests; where they differ is told by rows.py.
 """
-
-from collections import namedtuple
-
-Guest = namedtuple("Guest", "name suite kernel kernel_parts extra")
-
-GUESTS = {
-    "trixie": Guest(
-        name="trixie", suite="trixie",
-        # A version in the name; the meta package would do, but this one is
-        # found whether or not the meta package has caught up.
-        kernel=r"linux-image-6\.12\.\d+\+deb\d+-amd64",
-        # Packages, next to the kernel's own, that hold vmlinuz and modules;
-        # {v} is the version in the kernel package's name.
-        kernel_parts=[],
-        extra=["librdmacm1t64"]),
-}
-DEFAULT = "trixie"
 
 # What a user finds in a guest, beside its kernel.
 PACKAGES = """
@@ -38,18 +19,19 @@ PACKAGES = """
 
 # Packages that others depend on but that do nothing in a guest whose first
 # process is ours, or that only plug-ins for GPUs and for other hosts load.
-# They are left out, with their files.
-LEFT_OUT = set("""
+# They are left out, with their files. Patterns: versions differ by suite.
+LEFT_OUT = """
     adduser debconf dpkg init-system-helpers libapparmor1
     libdebconfclient0 libpam-modules libpam-modules-bin libpam-runtime
     libsemanage-common libsemanage2 libsepol2
     libsystemd-shared login.defs passwd systemd systemd-sysv tzdata udev
-    perl-modules-5.40 libperl5.40 perl
-    libllvm17t64 libz3-4 libamd-comgr2 libamdhip64-5 libhsa-runtime64-1
+    perl-modules-5.* libperl5.* perl
+    libllvm* libz3-4 libamd-comgr* libamdhip64-* libhsa-runtime64-1
     libhsakmt1 libze1 ocl-icd-libopencl1 libdrm2 libdrm-amdgpu1 libdrm-common
-    libhwloc-plugins libxml2 libedit2 libxnvctrl0 libx11-6 libx11-data libxext6
-    libxcb1 libxau6 libxdmcp6 openssh-client libfido2-1 libcbor0.10
-""".split())
+    libhwloc-plugins libxml2 libxml2-* libedit2 libxnvctrl0 libx11-6
+    libx11-data libxext6 libxcb1 libxau6 libxdmcp6
+    openssh-client libfido2-1 libcbor0.* libicu*
+""".split()
 
 # Headers and libraries to compile programs for the guest against.
 SYSROOT_PACKAGES = ["libc6-dev", "libibverbs-dev", "librdmacm-dev"]
@@ -71,10 +53,11 @@ MODULES = """
     uio uio_pci_generic msr
 """.split()
 
-# What the small initramfs loads to reach the root, in this order. erofs needs
-# libcrc32c, which finds its algorithm by name, not by dependency.
-BOOT_MODULES = ["crc32c_generic", "virtio_blk", "virtio_console", "erofs",
-                "overlay"]
+# What the small initramfs loads to reach the root, in this order; a kernel that
+# has one built in has no module of that name. erofs needs libcrc32c, which
+# finds its algorithm by name, not by dependency.
+BOOT_MODULES = ["crc32c_generic", "virtio_pci", "virtio_blk",
+                "virtio_console", "erofs", "overlay"]
 
 # Not wanted in the image: nobody reads it in a guest.
 PRUNE = """

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The guests that can be built, one row each.
+
+A row names the suite, how its kernel package is called, and what differs from
+the common package set (guests.py). Everything is taken from the suite's
+packages as they are; nothing is patched.
+"""
+
+from collections import namedtuple
+
+Guest = namedtuple("Guest", "name suite kernel kernel_parts extra")
+
+# Since 7.0 a kernel comes in several packages.
+SPLIT_KERNEL = ["linux-base-{v}", "linux-binary-{v}", "linux-modules-{v}"]
+
+GUESTS = {row.name: row for row in (
+    Guest(name="bookworm", suite="bookworm",
+          # A version in the name; the meta package would do, but this one is
+          # found whether or not the meta package has caught up.
+          kernel=r"linux-image-6\.1\.\d+-\d+-amd64",
+          # Packages, next to the kernel's own, that hold vmlinuz and modules;
+          # {v} is the version in the kernel package's name.
+          kernel_parts=[], extra=["librdmacm1"]),
+    Guest(name="trixie", suite="trixie",
+          kernel=r"linux-image-6\.12\.\d+\+deb\d+-amd64",
+          kernel_parts=[], extra=["librdmacm1t64"]),
+    Guest(name="backports", suite="trixie-backports",
+          kernel=r"linux-image-\d+\.\d+\.\d+\+deb\d+-amd64",
+          kernel_parts=SPLIT_KERNEL,
+          extra=["librdmacm1t64"]),
+    Guest(name="sid", suite="sid",
+          kernel=r"linux-image-\d+\.\d+\.\d+\+deb\d+-amd64",
+          kernel_parts=SPLIT_KERNEL,
+          extra=["librdmacm1t64"]),
+)}
+DEFAULT = "trixie"
