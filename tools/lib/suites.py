@@ -25,8 +25,8 @@ A guest suite is a folder with a file suite.ini:
                              must hold no object and no page
 
 The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
-guest, where `run` starts as root and prints TAP. A file `expected` beside it
-is described in results.py.
+guest, where `run` starts as root and prints TAP. The files `expected` and
+`expected-GUEST` beside it are described in results.py.
 After each guest suite the kernel's log is read: a line of level warning or
 worse that guest-tests/kernel-log.expected doesn't explain fails the suite.
 """
@@ -46,10 +46,11 @@ import build
 import emumem
 import machine
 import programs
+import rows
 import status
 from agent import GuestGone
 from paths import REPO, cache
-from results import FAIL, PASS, SKIP, Result, judge, parse_tap, read_expected
+from results import FAIL, PASS, SKIP, Result, judge_by_lists, parse_tap
 from step import Failure
 
 SUITES = REPO / "guest-tests/suites"
@@ -207,9 +208,8 @@ def run_guest_suite(folder, entry, context):
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
             results = run_watched(guest, entry, context)
-            expected = folder / "expected"
-            if expected.exists():
-                results = judge(results, *read_expected(expected))
+            results = judge_by_lists(results, folder, context.guest,
+                                     rows.DEFAULT)
             if entry.getboolean("status", False):
                 results.append(check_status(folder.name, image, results,
                                             context))
@@ -225,12 +225,12 @@ def check_status(suite, image, results, context):
     page = status.read()
     # Only what the outside suite ran, not our checks around it.
     results = [r for r in results if re.match(r"test_\w+\.", r.name)]
-    if not context.status:
-        return status.compare(page, suite, context.guest, results)
     packages = dict(line.split()[:2] for line in
                     image.manifest.read_text().splitlines())
     versions = (f"Linux {image.kernel_version()}, rdma-core "
                 f"{packages['rdma-core']}")
+    if not context.status:
+        return status.compare(page, suite, context.guest, results, versions)
     page.put(suite, context.guest, versions, results)
     page.write()
     return Result("docs/status.md is written", PASS, "")

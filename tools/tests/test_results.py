@@ -87,6 +87,49 @@ class Expected(unittest.TestCase):
                          [("a", PASS), ("number of tests", FAIL)])
 
 
+class Elsewhere(unittest.TestCase):
+    """Guests that the main list is not about."""
+
+    def judged(self, found, general="", own=None, guest="sid"):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "expected").write_text(general)
+            if own is not None:
+                Path(folder, "expected-sid").write_text(own)
+            return [(r.name, r.status) for r in
+                    results.judge_by_lists(found, folder, guest, "trixie")]
+
+    def test_an_unknown_test_may_skip_but_not_fail(self):
+        found = [Result("new", SKIP, "no card"), Result("bad", FAIL, "")]
+        self.assertEqual(self.judged(found, "skip a # x\nplan 9\n"),
+                         [("new", SKIP), ("bad", FAIL)])
+
+    def test_the_main_list_is_strict_on_its_own_guest(self):
+        found = [Result("a", SKIP, ""), Result("new", SKIP, "")]
+        self.assertEqual(self.judged(found, "skip a # x\n", guest="trixie"),
+                         [("a", SKIP), ("new", FAIL)])
+
+    def test_a_known_failure_may_be_mended(self):
+        general = "fail a # x\nskip b # y\n"
+        for a, b in ((FAIL, SKIP), (PASS, PASS)):
+            want = SKIP if a == FAIL else PASS
+            self.assertEqual(
+                self.judged([Result("a", a, ""), Result("b", b, "")], general),
+                [("a", want), ("b", b)])
+
+    def test_the_own_list_is_strict(self):
+        found = [Result("a", PASS, "")]
+        self.assertEqual(self.judged(found, own="fail a # x\n"),
+                         [("a", FAIL)])
+        self.assertEqual(self.judged([], own="fail a # x\n"), [("a", FAIL)])
+
+    def test_no_list_at_all(self):
+        with tempfile.TemporaryDirectory() as folder:
+            found = [Result("a", PASS, "")]
+            for guest in ("trixie", "sid"):
+                self.assertEqual(results.judge_by_lists(
+                    found, folder, guest, "trixie"), found)
+
+
 class Written(unittest.TestCase):
     SUITES = {"s": [Result("a <&>", PASS, ""), Result("b", FAIL, "\x1bx"),
                     Result("c", SKIP, "why")]}

@@ -66,6 +66,13 @@ class StatusPage(unittest.TestCase):
         self.assertEqual([line.split(":")[0] for line in
                           result.detail.splitlines()], ["a.b", "a.d", "a.e"])
 
+    def test_another_version_of_the_suite_is_not_compared(self):
+        page = page_of(FOUND)
+        for now, status_now in (("6.13, rdma-core 56.1", PASS),
+                                ("6.12, rdma-core 57", SKIP)):
+            result = status.compare(page, "rdma-core", "trixie", FOUND, now)
+            self.assertEqual(result.status, status_now)
+
     def test_an_unknown_guest_differs(self):
         result = status.compare(page_of(FOUND), "rdma-core", "sid", FOUND)
         self.assertEqual(result.status, FAIL)
