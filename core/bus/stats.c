@@ -5,7 +5,6 @@
 #include "bus/stats.h"
 
 #include <glib.h>
-#include <string.h>
 
 #define FCS_BYTES 4
 
@@ -15,20 +14,6 @@ static const uint32_t size_bound[] = {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(size_bound) == MLX5_SIZE_CLASSES);
 
-void mlx5_stats_count(Mlx5DirStats *dir, const uint8_t *dmac, uint64_t len)
-{
-    static const uint8_t all_ones[6] = { 255, 255, 255, 255, 255, 255 };
-    Mlx5Count *c = &dir->unicast;
-
-    if (memcmp(dmac, all_ones, 6) == 0) {
-        c = &dir->broadcast;
-    } else if (dmac[0] & 1) {
-        c = &dir->multicast;
-    }
-    c->packets++;
-    c->bytes += len;
-}
-
 void mlx5_stats_rx_size(Mlx5Stats *stats, uint64_t len)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(size_bound); i++) {
@@ -37,15 +22,4 @@ void mlx5_stats_rx_size(Mlx5Stats *stats, uint64_t len)
             return;
         }
     }
-}
-
-uint64_t mlx5_stats_packets(const Mlx5DirStats *dir)
-{
-    return dir->unicast.packets + dir->multicast.packets +
-           dir->broadcast.packets;
-}
-
-uint64_t mlx5_stats_bytes(const Mlx5DirStats *dir)
-{
-    return dir->unicast.bytes + dir->multicast.bytes + dir->broadcast.bytes;
 }

@@ -8,23 +8,11 @@
 
 #include <stdint.h>
 
-/** One direction of one kind of address. */
-typedef struct Mlx5Count {
-    uint64_t packets;
-    uint64_t bytes;              /* octets of frames without FCS */
-} Mlx5Count;
-
-typedef struct Mlx5DirStats {
-    Mlx5Count unicast, multicast, broadcast;
-} Mlx5DirStats;
-
 /** PPCNT RFC 2819 size classes, lengths with FCS; a row's bound in stats.c. */
 #define MLX5_SIZE_CLASSES 10
 
 /** Zero at reset. */
 typedef struct Mlx5Stats {
-    Mlx5DirStats rx, tx;         /* Ethernet, the frames that passed */
-    Mlx5DirStats rdma_rx, rdma_tx; /* RoCE, the same */
     uint64_t rx_size[MLX5_SIZE_CLASSES];
     uint64_t rx_steer_missed;    /* no flow entry took the frame */
     uint64_t rx_dropped_by_rule; /* an entry said drop */
@@ -35,11 +23,7 @@ typedef struct Mlx5Stats {
     uint64_t tx_discards;        /* link down, or longer than the port allows */
 } Mlx5Stats;
 
-/** Count a frame of @len bytes to @dmac (6 bytes) in @dir. */
-void mlx5_stats_count(Mlx5DirStats *dir, const uint8_t *dmac, uint64_t len);
 /** Count a received frame of @len bytes (without FCS) in its size class. */
 void mlx5_stats_rx_size(Mlx5Stats *stats, uint64_t len);
-uint64_t mlx5_stats_packets(const Mlx5DirStats *dir);
-uint64_t mlx5_stats_bytes(const Mlx5DirStats *dir);
 
 #endif

@@ -7,6 +7,7 @@
 #include "net/link.h"
 
 #include "fw/roce.h"
+#include "net/count.h"
 #include "obj/mcg.h"
 
 void mlx5_net_new(Mlx5Func *func)
@@ -28,6 +29,7 @@ static Mlx5Func *find(Mlx5Card *card, const Mlx5PktAddr *addr)
 
 static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
 {
+    mlx5_net_count_rx(to, pkt);
     mlx5_rdma_receive(to, pkt);
     if (to != from) {
         /* Its work queue has no caller of its own here. */
@@ -53,6 +55,7 @@ void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     Mlx5Func *to;
 
+    mlx5_net_count_tx(func, pkt);
     if (pkt->dqpn == MLX5_QPN_MULTICAST) {
         send_multicast(func, pkt);
         return;

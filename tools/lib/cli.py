@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import demo
+import inspectverb
 import testverb
 import verbs
 
@@ -69,6 +70,14 @@ def build_parser():
                      help="only this kind, e.g. cmd, eqe, wqe; may be "
                           "repeated")
     add_command(new, "+")
+    new = verb("inspect", inspectverb.inspect, "Print what the cards of a "
+               "guest hold that another mlx5sim is running: queues with their "
+               "states and indices, keys, pages, flow tables, counters.")
+    new.add_argument("part", nargs="*", metavar="PART",
+                     help="only these members, e.g. qps mkeys")
+    new.add_argument("--pid", type=int, metavar="N",
+                     help="process of the mlx5sim, if several are running")
+    new.add_argument("--card", metavar="ID", help="only this card, e.g. card0")
     new = verb("test", testverb.test, "Run test suites; without SUITE the "
                "default set.")
     add = new.add_argument

@@ -15,9 +15,9 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
+import inspectverb
 import plugin
 import privateqemu
 import qemubin
@@ -130,7 +130,7 @@ class Machine:
     """A running QEMU."""
 
     def __init__(self, emulator, words, card=False):
-        self.folder = tempfile.mkdtemp(prefix="mlx5sim-")
+        self.folder = inspectverb.folder()
         self.console = Path(self.folder, "console")
         agent_ours, agent_theirs = socket_pair()
         qmp_ours, qmp_theirs = socket_pair()
@@ -142,7 +142,8 @@ class Machine:
             "-chardev", f"file,id=console,path={self.console}",
             "-chardev", f"socket,id=agent,fd={fds[0]}",
             "-chardev", f"socket,id=qmp,fd={fds[1]}",
-            "-mon", "chardev=qmp,mode=control"]
+            "-mon", "chardev=qmp,mode=control",
+            *inspectverb.monitor_words(self.folder)]
         self.errors = open(Path(self.folder, "stderr"), "w+b")
         self.process = subprocess.Popen(
             self.argv, pass_fds=fds, stdin=subprocess.DEVNULL,

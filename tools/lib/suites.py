@@ -44,6 +44,7 @@ from pathlib import Path
 
 import build
 import emumem
+import inspectsuite
 import machine
 import programs
 import rows
@@ -87,6 +88,8 @@ def every():
     suites = [Suite(name, title, default, meson_runner(tree, inner))
               for name, title, default, tree, inner in MESON_SUITES]
     suites.append(Suite("demo", "the demo of the README holds", True, demo))
+    suites.append(Suite("inspect", "the card's live state against what the "
+                        "kernel says", True, inspectsuite.run))
     for path in sorted(SUITES.glob("*/suite.ini")):
         suites.append(guest_suite(path))
     return suites

@@ -4,6 +4,7 @@
  * Each side has a counter set of its own.
  */
 #include "net/link.h"
+#include "fw/vport.h"
 #include "tests/rdma/rdma_helper.h"
 
 #define SRC R_DATA
@@ -102,6 +103,35 @@ START_TEST(requests)
     ck_assert_uint_eq(s.b->rx_atomic_requests, 2);
     ck_assert_uint_eq(total(s.b), 5);
     ck_assert_uint_eq(total(s.a), 0);
+    r_free(s.t);
+}
+END_TEST
+
+/* Packets and bytes of the port, as a wire would have them. */
+START_TEST(port_traffic)
+{
+    Sets s = connected(MLX5_QP_ST_RC, 0);
+    Mlx5VportCounters *c = &mlx5_vport(s.t->h->func)->counters;
+    /* Ethernet, IPv6, UDP, BTH, ICRC. */
+    const uint64_t header = 14 + 40 + 8 + 12 + 4;
+    uint64_t octets = 0;
+
+    /* Five packets of a path MTU of 1024, and an acknowledgement. */
+    r_recv(&s.t->b, DST, 5000);
+    post(s.t, MLX5_OPCODE_SEND, 5000, s.t->key, 0);
+    octets += 6 * header + 5000 + 4;
+    ck_assert_uint_eq(c->transmitted_ib_unicast.packets, 6);
+    ck_assert_uint_eq(c->transmitted_ib_unicast.octets, octets);
+    /* One request, two responses. */
+    post(s.t, MLX5_OPCODE_RDMA_READ, 2000, s.t->key, s.t->key);
+    octets += 3 * header + 16 + 2000 + 4;
+    ck_assert_uint_eq(c->transmitted_ib_unicast.packets, 9);
+    ck_assert_uint_eq(c->transmitted_ib_unicast.octets, octets);
+    post(s.t, MLX5_OPCODE_ATOMIC_FA, 8, s.t->key, s.t->key);
+    octets += 2 * header + 28 + 12;
+    ck_assert_uint_eq(c->transmitted_ib_unicast.octets, octets);
+    ck_assert_uint_eq(c->received_ib_unicast.packets, 11);
+    ck_assert_uint_eq(c->received_ib_unicast.octets, octets);
     r_free(s.t);
 }
 END_TEST
@@ -296,6 +326,7 @@ int main(void)
 
     suite_add_tcase(s, tc);
     tcase_add_test(tc, requests);
+    tcase_add_test(tc, port_traffic);
     tcase_add_test(tc, not_ready);
     tcase_add_test(tc, rnr_exceeded);
     tcase_add_loop_test(tc, dropped, 0, 2);
