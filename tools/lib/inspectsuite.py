@@ -6,6 +6,7 @@ inspect and the numbers we know of are compared.
 """
 
 import json
+import os
 import subprocess
 
 import build
@@ -29,8 +30,9 @@ def rdma(guest, kind):
 
 def card_state():
     """Return what the verb prints, as a user gets it."""
-    done = subprocess.run([str(REPO / "tools/mlx5sim"), "inspect"],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([str(REPO / "tools/mlx5sim"), "inspect", "--pid",
+                           str(os.getpid())], capture_output=True, text=True,
+                          check=False)
     if done.returncode:
         raise ValueError(done.stderr)
     return json.loads(done.stdout)
