@@ -134,6 +134,7 @@ typedef struct Mlx5FuncProps {
     bool tag_matching;       /* capabilities to leave on */
     bool mw, xrc, atomic, roce, local_lb; /* the same */
     bool mcast;              /* the same: multicast of datagrams */
+    bool null_mkey;          /* the same: keys of no memory */
     /* The same, of completions and transports. */
     bool cqe_compression, cqe_128_always, scatter_to_cqe, cq_period_modes;
     bool dc;

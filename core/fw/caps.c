@@ -163,9 +163,9 @@ static void set_dc(Mlx5Caps *caps, const Mlx5FuncProps *p)
     GEN_SET(caps, log_max_dci_errored_streams, p->dc ? 6 : 0);
     GEN_SET(caps, qpc_extension, p->dc);
     MLX5_SET(atomic_caps, caps->cur[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
-             p->dc ? 8 : 0);
+             p->dc ? 0xc : 0);
     MLX5_SET(atomic_caps, caps->max[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
-             p->dc ? 8 : 0);
+             p->dc ? 0xc : 0);
 }
 
 static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
@@ -187,6 +187,8 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, umem_uid_0, p->devx);
     GEN_SET(caps, uctx_cap, p->devx ? MLX5_FW_UCTX_CAP : 0);
     GEN_SET(caps, imaicl, p->mw);
+    GEN_SET(caps, null_mkey, p->null_mkey);
+    GEN_SET(caps, dump_fill_mkey, p->null_mkey);
     GEN_SET(caps, sho, p->signature);
     GEN_SET(caps, sigerr_cqe, p->signature);
     GEN_SET(caps, drain_sigerr, p->signature);

@@ -19,8 +19,10 @@ enum {
 };
 
 #define IEEE_VENDOR_ID 0x0002c9
-/** mkey.h: MLX5_RESD_LKEY and MLX5_INVALID_LKEY. */
+/** mkey.h: MLX5_NULL_MKEY, MLX5_DUMP_FILL_MKEY, MLX5_RESD_LKEY and
+ * MLX5_INVALID_LKEY. */
 #define NULL_MKEY 0x200
+#define DUMP_FILL_MKEY 0x300
 #define RESERVED_LKEY 0xff
 #define TERMINATE_LKEY 0x100
 
@@ -170,10 +172,22 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_driver_version)
     }
 }
 
+/*
+ * A card of one port has nothing to aggregate and says so: an empty context.
+ * User programs ask without looking at a capability first (UCX does).
+ */
+MLX5_CMD_HANDLER(mlx5_cmd_query_lag)
+{
+    (void)func;
+    memset(MLX5_ADDR_OF(query_lag_out, cmd->out, ctx), 0, MLX5_BITS_lagc / 8);
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_query_special_contexts)
 {
     (void)func;
     MLX5_SET(query_special_contexts_out, cmd->out, null_mkey, NULL_MKEY);
+    MLX5_SET(query_special_contexts_out, cmd->out, dump_fill_mkey,
+             DUMP_FILL_MKEY);
     MLX5_SET(query_special_contexts_out, cmd->out, resd_lkey, RESERVED_LKEY);
     MLX5_SET(query_special_contexts_out, cmd->out, terminate_scatter_list_mkey,
              TERMINATE_LKEY);

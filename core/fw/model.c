@@ -56,6 +56,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .log_max_cq_sz = 22,
         .devx = true,
         .mw = true,
+        .null_mkey = true,
         .signature = true,
         .xrc = true,
         /*

@@ -73,6 +73,13 @@ typedef struct Mlx5Xlt {
  */
 #define MLX5_NULL_MKEY 0x200u
 
+/**
+ * Dump and fill: the same of a local key, for work requests that want no
+ * memory (QUERY_SPECIAL_CONTEXTS dump_fill_mkey; libmlx5: ibv_alloc_null_mr).
+ * No key has this index either.
+ */
+#define MLX5_DUMP_FILL_MKEY 0x300u
+
 /** Units in a chunk; the first chunk is @first and grows up to this size. */
 #define MLX5_XLT_CHUNK 512u
 

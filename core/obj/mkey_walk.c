@@ -184,7 +184,13 @@ static Mlx5MkeyResult check_resd(const Mlx5MkeyUser *user, uint64_t va,
     return mlx5_range_ok(va, len) ? MLX5_MKEY_OK : MLX5_MKEY_BOUNDS;
 }
 
-/* The null key: anything, of any domain, locally. */
+/* Keys of no memory: what is read is zero, what is written is gone. */
+static inline bool is_nowhere(uint32_t key)
+{
+    return key == MLX5_NULL_MKEY || key == MLX5_DUMP_FILL_MKEY;
+}
+
+/* They cover anything, of any domain, locally. */
 static Mlx5MkeyResult check_null(uint64_t va, uint64_t len, uint32_t access)
 {
     if (access & REMOTE_ACCESS) {
@@ -202,7 +208,7 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
     if (key == MLX5_RESD_LKEY) {
         return check_resd(user, va, len, access);
     }
-    if (key == MLX5_NULL_MKEY) {
+    if (is_nowhere(key)) {
         return check_null(va, len, access);
     }
     mkey = mlx5_mkey_find(func, key);
@@ -361,7 +367,12 @@ static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
 {
     uint32_t shift = mkey->log_page_bytes;
     uint64_t page = 1ull << shift;
-    uint64_t off = va - (mkey->start & ~(page - 1));
+    /*
+     * Unlike the pages of an MTT these begin at start_addr, wherever that is
+     * (driver: mr.c reg_user_mr_dmabuf_by_data_direct; UCX puts its keys for
+     * atomics a few bytes beside the memory).
+     */
+    uint64_t off = va - mkey->start;
     uint64_t unit = (off >> shift) * 2, in = off & (page - 1);
 
     for (; len; unit += 2, in = 0) {
@@ -500,7 +511,7 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
         return result == MLX5_MKEY_OK && len ? walk_pa(w, NULL, va, len, 0)
                                              : result;
     }
-    if (key == MLX5_NULL_MKEY) {
+    if (is_nowhere(key)) {
         result = check_null(va, len, w->access);
         if (result == MLX5_MKEY_OK && len) {
             emit(w, MLX5_NOWHERE, len);

@@ -41,6 +41,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
         "log2 of the entries a completion queue may have"),
     FLAG("devx", devx, "offer DevX: firmware commands from user programs"),
     FLAG("mw", mw, "offer memory windows"),
+    FLAG("null-mkey", null_mkey,
+         "offer keys of no memory: null regions, implicit on-demand paging"),
     FLAG("signature", signature, "offer block signatures (T10-DIF, CRC)"),
     FLAG("xrc", xrc,
          "offer XRC; mlx5_ib of Linux 6.1 and later refuses a card without"),

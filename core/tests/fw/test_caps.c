@@ -80,6 +80,7 @@ START_TEST(gates_follow_properties)
 
     mlx5_func_props_default(&p);
     p.roce = p.atomic = p.mw = p.xrc = p.local_lb = false;
+    p.null_mkey = false;
     p.devx = false;
     p.log_max_qp = 9;
     d = enabled(&p);
@@ -87,6 +88,8 @@ START_TEST(gates_follow_properties)
     ck_assert_uint_eq(GET(cap, roce), 0);
     ck_assert_uint_eq(GET(cap, atomic), 0);
     ck_assert_uint_eq(GET(cap, imaicl), 0);
+    ck_assert_uint_eq(GET(cap, null_mkey), 0);
+    ck_assert_uint_eq(GET(cap, dump_fill_mkey), 0);
     ck_assert_uint_eq(GET(cap, xrc), 0);
     ck_assert_uint_eq(GET(cap, disable_local_lb_uc), 0);
     ck_assert_uint_eq(GET(cap, log_max_qp), 9);

@@ -318,6 +318,25 @@ START_TEST(special_contexts)
                       0xff);
     ck_assert_uint_eq(MLX5_GET(query_special_contexts_out, out,
                                terminate_scatter_list_mkey), 0x100);
+    ck_assert_uint_eq(MLX5_GET(query_special_contexts_out, out, null_mkey),
+                      0x200);
+    ck_assert_uint_eq(MLX5_GET(query_special_contexts_out, out,
+                               dump_fill_mkey), 0x300);
+    t_free(d);
+}
+END_TEST
+
+/* One port: there is no aggregation, and that is an answer. */
+START_TEST(no_lag)
+{
+    FakeDriver *d = t_running();
+    FAKE_BUFFERS(query_lag);
+    const uint8_t *ctx = MLX5_ADDR_OF(query_lag_out, out, ctx);
+
+    memset(out, 0xff, sizeof(out));
+    FAKE_CMD_OK(d, QUERY_LAG, query_lag, in, out);
+    ck_assert_uint_eq(MLX5_GET(lagc, ctx, lag_state), 0);
+    ck_assert_uint_eq(MLX5_GET(lagc, ctx, port_select_mode), 0);
     t_free(d);
 }
 END_TEST
@@ -397,4 +416,5 @@ END_TEST
 T_MAIN("hca", enable_and_disable, issi, init_order, teardown_graceful,
        teardown_forced, fast_teardown, up_and_down_again, reset_equals_fresh,
        disable_while_running, adapter, driver_version, special_contexts,
+       no_lag,
        init_segment, health, models)

@@ -285,6 +285,28 @@ START_TEST(atomics)
 }
 END_TEST
 
+/* Four bytes, as UCX adds: masked, without a field's boundary. */
+START_TEST(atomics_of_4_bytes)
+{
+    Dc d = setup();
+    RWqe w = wqe_to(MLX5_OPCODE_ATOMIC_MASKED_FA, d.x.dctn, KEY);
+    uint64_t v = GUINT64_TO_LE(UINT64_C(0x11111111fffffffe));
+
+    fake_mem_write(d.t->h, DST, &v, 8);
+    MLX5_SET(wqe_ctrl, w.b, opc_mod, 8);
+    r_raddr(&w, DST, d.t->key);
+    mlx5_prm_set(w.b + w.len, 0, 32, 3);
+    w.len += 16;
+    r_data(&w, SRC, 4, d.t->key);
+    r_post(&d.t->a, &w);
+    r_sent(&d.t->a, 0, MLX5_OPCODE_ATOMIC_MASKED_FA);
+    ck_assert_uint_eq(fake_mem_be32(d.t->h, SRC), 0xfffffffe);
+    fake_mem_read(d.t->h, DST, &v, 8);
+    ck_assert_uint_eq(GUINT64_FROM_LE(v), UINT64_C(0x1111111100000001));
+    teardown(&d);
+}
+END_TEST
+
 /* Initiators and targets in any order: each message finds its own. */
 START_TEST(many_to_many)
 {
@@ -799,6 +821,7 @@ int main(void)
     tcase_add_test(tc, write_imm);
     tcase_add_loop_test(tc, rdma_read, 0, n);
     tcase_add_test(tc, atomics);
+    tcase_add_test(tc, atomics_of_4_bytes);
     tcase_add_test(tc, many_to_many);
     tcase_add_test(tc, batch);
     tcase_add_test(tc, into_the_completion);

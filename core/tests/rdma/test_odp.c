@@ -766,13 +766,15 @@ END_TEST
 
 START_TEST(null_key)
 {
+    static const uint32_t keys[] = { MLX5_NULL_MKEY, MLX5_DUMP_FILL_MKEY };
+    const uint32_t key = keys[_i];
     OTest *o = o_new(MLX5_QP_ST_RC);
     RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
     uint8_t got[300], zero[300] = { 0 };
 
     r_fill(o->t->h, DST, 300, 1);
     r_raddr(&w, DST, o->t->key);
-    r_data(&w, 0x1234, 300, MLX5_NULL_MKEY);
+    r_data(&w, 0x1234, 300, key);
     r_post(&o->t->a, &w);
     r_sent(&o->t->a, 0, MLX5_OPCODE_RDMA_WRITE);
     fake_mem_read(o->t->h, DST, got, 300);
@@ -780,12 +782,12 @@ START_TEST(null_key)
     /* What is written there is gone. */
     w = r_wqe(MLX5_OPCODE_RDMA_READ);
     r_raddr(&w, DST, o->t->key);
-    r_data(&w, 0x1234, 300, MLX5_NULL_MKEY);
+    r_data(&w, 0x1234, 300, key);
     r_post(&o->t->a, &w);
     r_sent(&o->t->a, 1, MLX5_OPCODE_RDMA_READ);
     /* It is no remote key. */
     w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
-    r_raddr(&w, 0x1234, MLX5_NULL_MKEY);
+    r_raddr(&w, 0x1234, key);
     r_data(&w, SRC, 8, o->t->key);
     r_post(&o->t->a, &w);
     r_failed(&o->t->a, &o->t->a.scq, 2, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
@@ -847,7 +849,7 @@ int main(void)
     tcase_add_test(tc, datagram_send);
     tcase_add_test(tc, datagram_receive);
     tcase_add_test(tc, shared_receive);
-    tcase_add_test(tc, null_key);
+    tcase_add_loop_test(tc, null_key, 0, 2);
     tcase_add_test(tc, null_in_list);
     suite_add_tcase(s, tc);
     return t_main(s);
