@@ -6,6 +6,7 @@
  */
 #include "inspect.h"
 
+#include "fw/cmd_log.h"
 #include "fw/fw.h"
 #include "fw/roce.h"
 #include "fw/vport.h"
@@ -67,6 +68,30 @@ static void counts(Mlx5Json *j, Mlx5Func *func)
     mlx5_json_close(j, '}');
 }
 
+static void one_command(const Mlx5CmdNote *note, void *opaque)
+{
+    g_autoptr(GString) in = g_string_new(NULL), out = g_string_new(NULL);
+    const char *name = mlx5_cmd_describe(note, in, out);
+    Mlx5Json *j = opaque;
+
+    mlx5_json_open(j, NULL, '{');
+    mlx5_json_uint(j, "number", note->number);
+    mlx5_json_uint(j, "time_ns", note->time_ns);
+    mlx5_json_uint(j, "slot", note->slot);
+    mlx5_json_uint(j, "opcode", note->opcode);
+    mlx5_json_str(j, "name", name ? name : "?");
+    mlx5_json_str(j, "in", g_strchug(in->str));
+    mlx5_json_str(j, "out", out->str);
+    mlx5_json_close(j, '}');
+}
+
+static void last_commands(Mlx5Json *j, Mlx5Func *func)
+{
+    mlx5_json_open(j, "last_commands", '[');
+    mlx5_cmd_log_foreach(func, one_command, j);
+    mlx5_json_close(j, ']');
+}
+
 char *mlx5_func_inspect(Mlx5Func *func)
 {
     Mlx5Json j = { g_string_new(NULL), true };
@@ -79,6 +104,7 @@ char *mlx5_func_inspect(Mlx5Func *func)
     mlx5_inspect_objects(&j, func);
     mlx5_inspect_steering(&j, func);
     mlx5_inspect_counters(&j, func);
+    last_commands(&j, func);
     mlx5_json_close(&j, '}');
     mlx5_func_unlock(func);
     return g_string_free(j.out, false);

@@ -135,6 +135,29 @@ static void check(Mlx5Func *func, const CmdInfo *info, Mlx5Cmd *cmd)
     }
 }
 
+static void describe_in(GString *line, const CmdInfo *info, const uint8_t *in,
+                        uint32_t len)
+{
+    if (info && info->in) {
+        mlx5_prm_format(line, info->in, in, len);
+    }
+}
+
+static void describe_out(GString *line, const CmdInfo *info, Mlx5Status status,
+                         uint32_t syndrome, const uint8_t *out, uint32_t len)
+{
+    if (status) {
+        g_string_append_printf(line, "%s (0x%x), syndrome 0x%x: %s",
+                               status_name(status), status, syndrome,
+                               mlx5_syndrome_text(syndrome));
+        return;
+    }
+    g_string_append(line, "OK");
+    if (info && info->out) {
+        mlx5_prm_format(line, info->out, out, len);
+    }
+}
+
 static void trace(Mlx5Func *func, const CmdInfo *info, const Mlx5Cmd *cmd,
                   unsigned slot, bool after)
 {
@@ -146,20 +169,24 @@ static void trace(Mlx5Func *func, const CmdInfo *info, const Mlx5Cmd *cmd,
     }
     if (!after) {
         g_string_append(line, " in");
-        if (info && info->in) {
-            mlx5_prm_format(line, info->in, cmd->in, cmd->in_len);
-        }
-    } else if (cmd->status) {
-        g_string_append_printf(line, " -> %s (0x%x), syndrome 0x%x: %s",
-                               status_name(cmd->status), cmd->status,
-                               cmd->syndrome, mlx5_syndrome_text(cmd->syndrome));
+        describe_in(line, info, cmd->in, cmd->in_len);
     } else {
-        g_string_append(line, " -> OK");
-        if (info && info->out) {
-            mlx5_prm_format(line, info->out, cmd->out, cmd->out_len);
-        }
+        g_string_append(line, " -> ");
+        describe_out(line, info, cmd->status, cmd->syndrome, cmd->out,
+                     cmd->out_len);
     }
     mlx5_trace_line(func, MLX5_TRACE_CMD, "%s", line->str);
+}
+
+const char *mlx5_cmd_describe(const Mlx5CmdNote *note, GString *in,
+                              GString *out)
+{
+    const CmdInfo *info = find(note->opcode);
+
+    describe_in(in, info, note->in, note->in_len);
+    describe_out(out, info, note->status, note->syndrome, note->out,
+                 note->out_len);
+    return info ? info->name : NULL;
 }
 
 static void write_header(Mlx5Cmd *cmd)
@@ -193,6 +220,7 @@ void mlx5_cmd_execute(Mlx5Func *func, Mlx5Cmd *cmd, unsigned slot)
     func->fw->commands++;
     mlx5_pages_balance(func);
     write_header(cmd);
+    mlx5_cmd_log_add(func, cmd, slot);
     if (traced) {
         trace(func, info, cmd, slot, true);
     }

@@ -25,6 +25,7 @@ void mlx5_fw_reset(Mlx5Func *func)
     fw->nic_interface = 0;
     fw->health_synd = MLX5_HEALTH_OK;
     fw->commands = fw->refused = 0;
+    mlx5_cmd_log_clear(func);
     fw->issi = 0;
     memset(fw->driver_version, 0, sizeof(fw->driver_version));
     memset(fw->sw_owner_id, 0, sizeof(fw->sw_owner_id));
@@ -43,6 +44,7 @@ void mlx5_fw_free(Mlx5Func *func)
 
     mlx5_cmdq_drop(func);
     g_ptr_array_unref(fw->held);
+    mlx5_cmd_log_clear(func);
     mlx5_caps_free(func);
     mlx5_pages_free(func);
     mlx5_vport_reset(func);

@@ -8,6 +8,7 @@
 #include "bus/dma.h"
 #include "bus/trace.h"
 #include "fw/cmd.h"
+#include "fw/cmd_log.h"
 #include "fw/fw.h"
 #include "fw/lower.h"
 #include "fw/roce.h"
@@ -89,6 +90,7 @@ struct Mlx5Fw {
     GPtrArray *held;         /* Completion *, with property cmd_reorder */
     Mlx5Timer held_timer;
     uint64_t commands, refused;
+    Mlx5CmdLog log;
     /* Everything the driver set up by command. */
     uint16_t issi;
     char driver_version[65];

@@ -63,6 +63,45 @@ static void interrupt(Mlx5Eq *eq)
     mlx5_irq_note(eq->o.func, eq->vector);
 }
 
+/* Is the number of a work queue in the event's data? */
+static bool is_wq_event(uint8_t type)
+{
+    static const uint32_t types = 1u << MLX5_EVENT_TYPE_COMM_EST |
+        1u << MLX5_EVENT_TYPE_SQ_DRAINED |
+        1u << MLX5_EVENT_TYPE_WQ_CATAS_ERROR |
+        1u << MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR |
+        1u << MLX5_EVENT_TYPE_WQ_ACCESS_ERROR |
+        1u << MLX5_EVENT_TYPE_SRQ_CATAS_ERROR |
+        1u << MLX5_EVENT_TYPE_SRQ_LAST_WQE |
+        1u << MLX5_EVENT_TYPE_SRQ_RQ_LIMIT;
+
+    return type < 32 && types >> type & 1;
+}
+
+/* With the number of the queue it is about, if it is about one. */
+static void trace_eqe(Mlx5Eq *eq, uint8_t type, uint8_t sub_type,
+                      const uint8_t data[28])
+{
+    char about[24] = "";
+
+    if (!mlx5_trace_on(eq->o.func, MLX5_TRACE_EQE)) {
+        return;
+    }
+    if (type == MLX5_EVENT_TYPE_COMP) {
+        g_snprintf(about, sizeof(about), " cqn=0x%x",
+                   (unsigned)MLX5_GET(eqe_comp, data, cqn));
+    } else if (type == MLX5_EVENT_TYPE_CQ_ERROR) {
+        g_snprintf(about, sizeof(about), " cqn=0x%x",
+                   (unsigned)MLX5_GET(eqe_cq_err, data, cqn));
+    } else if (is_wq_event(type)) {
+        g_snprintf(about, sizeof(about), " qpn=0x%x",
+                   (unsigned)MLX5_GET(eqe_qp_srq, data, qp_srq_n));
+    }
+    mlx5_trace_line(eq->o.func, MLX5_TRACE_EQE,
+                    "eqn=%u index=0x%x type=0x%x sub_type=0x%x%s", eq->o.id,
+                    eq->pi, type, sub_type, about);
+}
+
 void mlx5_eq_post(Mlx5Eq *eq, uint8_t type, uint8_t sub_type,
                   const uint8_t data[28])
 {
@@ -82,9 +121,7 @@ void mlx5_eq_post(Mlx5Eq *eq, uint8_t type, uint8_t sub_type,
                          eq->o.id, eq->pi);
         return;
     }
-    mlx5_trace(eq->o.func, MLX5_TRACE_EQE,
-               "eqn=%u index=0x%x type=0x%x sub_type=0x%x", eq->o.id, eq->pi,
-               type, sub_type);
+    trace_eqe(eq, type, sub_type, data);
     eq->pi = (eq->pi + 1) & CI_MASK;
     if (eq->armed) {
         interrupt(eq);

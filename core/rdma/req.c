@@ -205,7 +205,7 @@ static bool fetch(Mlx5QpEngine *e)
         mlx5_sig_lengths(qp->o.func, req->wqe.data, req->wqe.num_data,
                          &req->wqe.length);
     }
-    mlx5_wqe_trace(qp, &req->wqe, error);
+    mlx5_wqe_trace(qp, &req->wqe, error, r->next_psn);
     req->wqe.index = r->fetched;
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
     r->tail++;

@@ -464,7 +464,8 @@ Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error)
     return errors[error].vendor;
 }
 
-void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error)
+void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error,
+                    uint32_t psn)
 {
     Mlx5Func *func = qp->o.func;
     GString *line;
@@ -480,6 +481,9 @@ void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error)
     if (wqe->op && (wqe->op->flags & MLX5_WQEF_RADDR)) {
         g_string_append_printf(line, " raddr=0x%" G_GINT64_MODIFIER
                                "x rkey=0x%x", wqe->raddr, wqe->rkey);
+    }
+    if (wqe->op && !(wqe->op->flags & MLX5_WQEF_LOCAL)) {
+        g_string_append_printf(line, " psn=%u", psn);
     }
     g_string_append_printf(line, " segs=%u length=%" G_GUINT64_FORMAT,
                            wqe->num_data, wqe->length);

@@ -165,7 +165,11 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
 const char *mlx5_wqe_error_name(Mlx5WqeError error);
 /** Return: the vendor code of a refused WQE's completion. */
 Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error);
-/** A line for MLX5_TRACE_WQE, if somebody listens. */
-void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error);
+/**
+ * A line for MLX5_TRACE_WQE, if somebody listens. @psn: of its first packet,
+ * by which packets are known as its.
+ */
+void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error,
+                    uint32_t psn);
 
 #endif
