@@ -144,6 +144,8 @@ typedef struct Mlx5FuncProps {
     bool signature;          /* block signatures */
     bool dm;                 /* the same: device memory */
     bool dbr_less;           /* the same: sends without a doorbell record */
+    bool packet_pacing;      /* the same: rates of send queues */
+    bool qos_scheduling;     /* the same: scheduling elements */
     bool rtc;                /* the same: real-time clock and stamps of it */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */

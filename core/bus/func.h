@@ -38,6 +38,7 @@
 /* State of the layers above; each is defined by the folder that owns it. */
 typedef struct Mlx5Fw Mlx5Fw;           /* fw/fw_internal.h */
 typedef struct Mlx5ObjTables Mlx5ObjTables; /* obj/table.c */
+typedef struct Mlx5Pacer Mlx5Pacer;     /* obj/pace.h */
 typedef struct Mlx5Rdma Mlx5Rdma;       /* rdma/ */
 typedef struct Mlx5Eth Mlx5Eth;         /* eth/ */
 typedef struct Mlx5Net Mlx5Net;         /* net/ */
@@ -91,6 +92,7 @@ struct Mlx5Func {
     Mlx5Stats stats;
     Mlx5Fw *fw;
     Mlx5ObjTables *obj;
+    Mlx5Pacer *pacer;
     Mlx5Rdma *rdma;
     Mlx5Eth *eth;
     Mlx5Net *net;

@@ -175,6 +175,9 @@ static bool step(Mlx5Sq *sq, Mlx5Budget *budget)
     if (sq->state == MLX5_WQ_STATE_RDY) {
         uint8_t syndrome = execute(sq, &wqe, &bytes);
 
+        if (G_UNLIKELY(sq->pace) && bytes) {
+            mlx5_pace_charge(sq->pace, bytes);
+        }
         sq->ci += blocks(wqe.len);
         finish(sq, buf, index, syndrome);
     } else {
@@ -210,6 +213,11 @@ static bool run(void *opaque, Mlx5Budget *budget)
     }
     while (left && mlx5_budget_left(budget)) {
         uint16_t before = sq->ci, done;
+
+        if (G_UNLIKELY(sq->pace) && sq->state == MLX5_WQ_STATE_RDY &&
+            !mlx5_pace_may(sq->pace)) {
+            return false;
+        }
 
         if (!step(sq, budget)) {
             return false;

@@ -40,6 +40,8 @@ static const struct {
         MLX5_BIT_OFF(cmd_hca_cap, device_memory) },
     [MLX5_CAP_GROUP_EVENTS] = { 0x14, &mlx5_layout_device_event_cap,
                                 MLX5_BIT_OFF(cmd_hca_cap, event_cap) },
+    [MLX5_CAP_GROUP_QOS] = { 0xc, &mlx5_layout_qos_cap,
+                             MLX5_BIT_OFF(cmd_hca_cap, qos) },
     [MLX5_CAP_GROUP_GENERAL_2] = { 0x20, &mlx5_layout_cmd_hca_cap_2,
                                    MLX5_BIT_OFF(cmd_hca_cap, hca_cap_2) },
 };
@@ -161,11 +163,51 @@ static void set_dc(Mlx5Caps *caps, const Mlx5FuncProps *p)
     GEN_SET(caps, log_max_ra_res_dc, p->dc ? 4 : 0);
     GEN_SET(caps, log_max_dci_stream_channels, p->dc ? 6 : 0);
     GEN_SET(caps, log_max_dci_errored_streams, p->dc ? 6 : 0);
-    GEN_SET(caps, qpc_extension, p->dc);
+    GEN_SET(caps, qpc_extension, p->dc || p->qos_scheduling);
     MLX5_SET(atomic_caps, caps->cur[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
              p->dc ? 0xc : 0);
     MLX5_SET(atomic_caps, caps->max[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
              p->dc ? 0xc : 0);
+}
+
+/* As obj/pace.h and obj/sched.h have them; core/tests/fw/test_caps.c compares. */
+enum { RATE_TABLE_SIZE = 128, RATE_MIN_KBPS = 1, RATE_MAX_KBPS = 100000000,
+       LOG_MAX_QUEUE_GROUP = 8 };
+/* nic_element_type: TSAR and queue group; nic_tsar_type: DWRR. */
+enum { ELEMENT_TYPES = 1 << 0 | 1 << 4, TSAR_TYPES = 1 << 0 };
+
+#define QOS_SET(caps, field, v)                                                \
+    do {                                                                       \
+        MLX5_SET(qos_cap, (caps)->cur[MLX5_CAP_GROUP_QOS], field, v);          \
+        MLX5_SET(qos_cap, (caps)->max[MLX5_CAP_GROUP_QOS], field, v);          \
+    } while (0)
+
+static void set_qos(Mlx5Caps *caps, const Mlx5FuncProps *p)
+{
+    bool pp = p->packet_pacing, sched = p->qos_scheduling;
+
+    GEN_SET(caps, qos, pp || sched);
+    QOS_SET(caps, packet_pacing, pp);
+    QOS_SET(caps, packet_pacing_burst_bound, pp);
+    QOS_SET(caps, packet_pacing_typical_size, pp);
+    QOS_SET(caps, packet_pacing_uid, pp);
+    QOS_SET(caps, packet_pacing_rate_table_size, pp ? RATE_TABLE_SIZE : 0);
+    QOS_SET(caps, packet_pacing_min_rate, pp ? RATE_MIN_KBPS : 0);
+    QOS_SET(caps, packet_pacing_max_rate, pp ? RATE_MAX_KBPS : 0);
+    QOS_SET(caps, nic_sq_scheduling, sched);
+    QOS_SET(caps, nic_qp_scheduling, sched);
+    QOS_SET(caps, nic_bw_share, sched);
+    QOS_SET(caps, nic_rate_limit, sched);
+    QOS_SET(caps, nic_element_type, sched ? ELEMENT_TYPES : 0);
+    QOS_SET(caps, nic_tsar_type, sched ? TSAR_TYPES : 0);
+    QOS_SET(caps, log_max_qos_nic_queue_group,
+            sched ? LOG_MAX_QUEUE_GROUP : 0);
+}
+
+static uint64_t general_types(const Mlx5FuncProps *p)
+{
+    return !p->devx ? 0 : MLX5_FW_GENERAL_TYPES |
+                          (p->qos_scheduling ? MLX5_FW_GENERAL_SCHED : 0);
 }
 
 static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
@@ -181,7 +223,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, rts2rts_qp_udp_sport, 1);
     GEN_SET(caps, hca_cap_2, p->devx);
     GEN_SET(caps, event_cap, p->devx);
-    GEN_SET(caps, general_obj_types, p->devx ? MLX5_FW_GENERAL_TYPES : 0);
+    GEN_SET(caps, general_obj_types, general_types(p));
     GEN_SET(caps, log_max_uctx, p->devx ? MLX5_FW_LOG_MAX_UCTX : 0);
     GEN_SET(caps, log_max_umem, p->devx ? MLX5_FW_LOG_MAX_UMEM : 0);
     GEN_SET(caps, umem_uid_0, p->devx);
@@ -206,6 +248,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, block_lb_mc, p->mcast);
     set_dc(caps, p);
     set_general_2(caps, p);
+    set_qos(caps, p);
     GEN_SET(caps, cqe_compression, p->cqe_compression);
     GEN_SET(caps, cqe_compression_128, p->cqe_compression);
     GEN_SET(caps, mini_cqe_resp_stride_index, p->cqe_compression);

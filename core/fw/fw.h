@@ -35,6 +35,7 @@ typedef enum Mlx5HealthSynd {
 #define MLX5_FW_LOG_MAX_UMEM 16
 #define MLX5_FW_UCTX_CAP 1
 #define MLX5_FW_GENERAL_TYPES (UINT64_C(1) << 0x2c | UINT64_C(1) << 0x3a)
+#define MLX5_FW_GENERAL_SCHED (UINT64_C(1) << 0x26)
 #define MLX5_FW_LOG_RESERVED_QPNS 6
 
 /* Called by core/card.c and core/bar.c, under the lock. */

@@ -79,5 +79,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .mcast = true,
         .dm = true,
         .dbr_less = true,
+        .packet_pacing = true,
+        .qos_scheduling = true,
     };
 }

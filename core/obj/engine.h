@@ -19,6 +19,8 @@ typedef struct Mlx5EngineOps {
     void (*qp_state)(Mlx5Qp *qp, Mlx5QpState from);
     /** The QP is about to go: free qp->engine, forget its work. */
     void (*qp_destroyed)(Mlx5Qp *qp);
+    /** Return: the work item that sends requests, or that answers them. */
+    Mlx5Work *(*qp_work)(Mlx5Qp *qp, bool responder);
     /** Before QUERY_QP answers: put live PSNs and counters into qp->qpc. */
     void (*qp_query)(Mlx5Qp *qp);
     /**

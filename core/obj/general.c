@@ -9,6 +9,7 @@
 static const Mlx5GeneralType *const types[] = {
     &mlx5_general_reserved_qpn,
     &mlx5_general_av_qp_mapping,
+    &mlx5_general_sched_element,
 };
 
 uint64_t mlx5_general_types(void)

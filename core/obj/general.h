@@ -11,6 +11,7 @@
 
 /** obj_type (libmlx5: mlx5_ifc.h). */
 enum {
+    MLX5_GENERAL_SCHED_ELEMENT = 0x26,
     MLX5_GENERAL_RESERVED_QPN = 0x2c,
     MLX5_GENERAL_AV_QP_MAPPING = 0x3a,
 };
@@ -32,6 +33,8 @@ typedef struct Mlx5GeneralType {
 /** Return: the general_obj_types that the table has. */
 uint64_t mlx5_general_types(void);
 
+/* sched.c */
+extern const Mlx5GeneralType mlx5_general_sched_element;
 /* reserved_qpn.c */
 extern const Mlx5GeneralType mlx5_general_reserved_qpn;
 /* av_qp_mapping.c */

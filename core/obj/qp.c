@@ -22,6 +22,7 @@
 #include "obj/engine.h"
 #include "obj/limits.h"
 #include "obj/qp_internal.h"
+#include "obj/sched.h"
 #include "obj/uar.h"
 #include "obj/umem.h"
 
@@ -338,6 +339,7 @@ static Mlx5Qp *qp_new(Mlx5Func *func, Mlx5Cmd *cmd, const QpParams *p,
     if (func->engine && func->engine->qp_created) {
         func->engine->qp_created(qp);
     }
+    mlx5_qp_pace_rate(qp);
     return qp;
 }
 
@@ -378,7 +380,10 @@ void mlx5_cmd_create_qp(Mlx5Func *func, Mlx5Cmd *cmd)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;
     }
-    if (!find_links(func, cmd, &p)) {
+    if (!mlx5_rate_check(func, cmd, MLX5_GET(qpc, qpc,
+                                             packet_pacing_rate_limit_index),
+                         MLX5_SYND_QP_RATE_LIMIT) ||
+        !find_links(func, cmd, &p)) {
         return;
     }
     if (!find_memory(func, cmd, &p, &ring, &dbr_gpa)) {
@@ -401,6 +406,7 @@ void mlx5_qp_release(void *obj)
 {
     Mlx5Qp *qp = obj;
 
+    mlx5_qp_pace_free(qp);
     if (qp->o.func->engine && qp->o.func->engine->qp_destroyed) {
         qp->o.func->engine->qp_destroyed(qp);
     }

@@ -7,6 +7,7 @@
 #define MLX5_OBJ_QP_H
 
 #include "obj/cq.h"
+#include "obj/pace.h"
 #include "obj/srq.h"
 
 /** qpc.st (driver: qp.h). */
@@ -64,6 +65,8 @@ typedef struct Mlx5Qp {
     bool real_time;          /* completions show the real-time clock */
     uint32_t user_index;
     uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */
+    /* What holds back its requests, and its answers; mostly NULL. */
+    Mlx5Pace *req_pace, *resp_pace;
     Mlx5QpEngine *engine;    /* made by the engine at creation */
 } Mlx5Qp;
 

@@ -16,6 +16,13 @@
      MLX5_QP_ST_BIT(MLX5_QP_ST_UD) | MLX5_QP_ST_BIT(MLX5_QP_ST_XRC) |         \
      MLX5_QP_ST_BIT(MLX5_QP_ST_DCI) | MLX5_QP_ST_BIT(MLX5_QP_ST_QP1) | MLX5_QP_ST_BIT(MLX5_QP_ST_REG_UMR))
 
+/** Hold the QP back by the rate that its context names. */
+void mlx5_qp_pace_rate(Mlx5Qp *qp);
+/** Put its requests and its answers into queue groups (0: none), or refuse. */
+void mlx5_qp_pace_groups(Mlx5Qp *qp, Mlx5Cmd *cmd, uint32_t requester,
+                         uint32_t responder);
+void mlx5_qp_pace_free(Mlx5Qp *qp);
+
 /** Copy into the fields that have one of their own what the context says. */
 void mlx5_qp_refresh(Mlx5Qp *qp);
 

@@ -23,6 +23,7 @@
 #include "obj/engine.h"
 #include "obj/limits.h"
 #include "obj/qp_internal.h"
+#include "obj/sched.h"
 
 /* Groups of fields, as bits. */
 typedef enum Group {
@@ -308,6 +309,7 @@ static void merge(Mlx5Qp *qp, const uint8_t *qpc, uint32_t groups)
                MLX5_ST_SZ_BYTES(ads));
     }
     mlx5_qp_refresh(qp);
+    mlx5_qp_pace_rate(qp);
 }
 
 /* The driver gives its UMR QP a PD only now. Return: false if refused. */
@@ -376,7 +378,11 @@ static void apply_context(Mlx5Qp *qp, Mlx5Cmd *cmd, const Transition *t)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;
     }
-    if (!find_late_pd(cmd, qp, qpc, &pd)) {
+    if (((groups & GRP_RATE) &&
+         !mlx5_rate_check(qp->o.func, cmd,
+                          MLX5_GET(qpc, qpc, packet_pacing_rate_limit_index),
+                          MLX5_SYND_QP_RATE_LIMIT)) ||
+        !find_late_pd(cmd, qp, qpc, &pd)) {
         return;
     }
     if (!qp->pd) {
@@ -405,19 +411,25 @@ static void forget_progress(Mlx5Qp *qp)
 }
 
 /*
- * RTS2RTS with an extended context (libmlx5: mlx5dv_dci_stream_id_reset). It
- * is behind the plain one, in none of the kernel's layouts; in bits:
+ * INIT2INIT and RTS2RTS with an extended context (libmlx5: struct
+ * mlx5_ifc_qpc_ext_bits). It is behind the plain one, in none of the kernel's
+ * layouts; in bits:
  */
 enum {
     EXT_FLAG = 0x40,
     EXT_STREAM = 0x890,          /* 16 bits */
+    EXT_REQ_GROUP = 0x8a0,       /* 32 bits each */
+    EXT_RESP_GROUP = 0x8c0,
     EXT_BYTES = 0x1d0,
 };
-#define EXT_OPT_STREAM 1u
+/* opt_param_mask_95_32: one of these, alone. */
+#define EXT_OPT_STREAM 1u        /* mlx5dv_dci_stream_id_reset() */
+#define EXT_OPT_GROUPS 2u        /* mlx5dv_modify_qp_sched_elem() */
 
 static bool has_extension(const Mlx5Cmd *cmd, uint16_t opcode)
 {
-    return opcode == MLX5_CMD_OP_RTS2RTS_QP &&
+    return (opcode == MLX5_CMD_OP_RTS2RTS_QP ||
+            opcode == MLX5_CMD_OP_INIT2INIT_QP) &&
            mlx5_prm_get(cmd->in, EXT_FLAG, 1);
 }
 
@@ -426,14 +438,6 @@ static uint32_t reset_stream(Mlx5Qp *qp, const Mlx5Cmd *cmd)
 {
     const Mlx5EngineOps *engine = qp->o.func->engine;
 
-    if (cmd->in_len < EXT_BYTES) {
-        return MLX5_SYND_QP_EXT_LENGTH;
-    }
-    if (MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask_95_32) !=
-            EXT_OPT_STREAM ||
-        MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask)) {
-        return MLX5_SYND_QP_EXT_MASK;
-    }
     if (qp->st != MLX5_QP_ST_DCI ||
         !MLX5_GET(qpc, qp->qpc, log_num_dci_stream_channels)) {
         return MLX5_SYND_QP_STREAM_SERVICE;
@@ -444,10 +448,23 @@ static uint32_t reset_stream(Mlx5Qp *qp, const Mlx5Cmd *cmd)
                ? 0 : MLX5_SYND_QP_STREAM_GOOD;
 }
 
-static void apply_extension(Mlx5Qp *qp, Mlx5Cmd *cmd)
+static void apply_extension(Mlx5Qp *qp, Mlx5Cmd *cmd, uint16_t opcode)
 {
-    uint32_t syndrome = reset_stream(qp, cmd);
+    uint64_t mask = MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask_95_32);
+    uint32_t syndrome = MLX5_SYND_QP_EXT_MASK;
 
+    if (cmd->in_len < EXT_BYTES) {
+        syndrome = MLX5_SYND_QP_EXT_LENGTH;
+    } else if (MLX5_GET(rts2rts_qp_in, cmd->in, opt_param_mask)) {
+        syndrome = MLX5_SYND_QP_EXT_MASK;
+    } else if (mask == EXT_OPT_GROUPS) {
+        mlx5_qp_pace_groups(qp, cmd,
+                            mlx5_prm_get(cmd->in, EXT_REQ_GROUP, 32),
+                            mlx5_prm_get(cmd->in, EXT_RESP_GROUP, 32));
+        return;
+    } else if (mask == EXT_OPT_STREAM && opcode == MLX5_CMD_OP_RTS2RTS_QP) {
+        syndrome = reset_stream(qp, cmd);
+    }
     if (syndrome) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
     }
@@ -475,7 +492,7 @@ static void run(Mlx5Func *func, Mlx5Cmd *cmd, uint16_t opcode)
         return;
     }
     if (has_extension(cmd, opcode)) {
-        apply_extension(qp, cmd);
+        apply_extension(qp, cmd, opcode);
         return;
     }
     if (t->has_context) {

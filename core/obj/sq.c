@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * SQ commands; see sq.h. Left out: hairpin, multi-packet WQEs, UMR on an SQ,
- * software parsing, packet pacing, timestamp CQs (refused).
+ * software parsing, timestamp CQs (refused).
  */
 #include "obj/sq.h"
 
@@ -9,6 +9,7 @@
 #include "obj/check.h"
 #include "obj/eth_engine.h"
 #include "obj/eth_limits.h"
+#include "obj/sched.h"
 #include "obj/uctx.h"
 
 /* modify_sq_in.modify_bitmask */
@@ -23,8 +24,6 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(sqc, hairpin, SQ_HAIRPIN),
     MLX5_ZERO(sqc, non_wire, SQ_NON_WIRE),
     MLX5_ZERO(sqc, ts_cqe_to_dest_cqn, SQ_TS_CQN),
-    MLX5_ZERO(sqc, packet_pacing_rate_limit_index, SQ_RATE_LIMIT),
-    MLX5_ZERO(sqc, qos_queue_group_id, SQ_QOS_GROUP),
 };
 
 static bool check_sqc(const Mlx5Func *func, Mlx5Cmd *cmd,
@@ -68,15 +67,30 @@ static void hold(Mlx5Sq *sq)
     mlx5_wq_hold(&sq->wq);
 }
 
+/* As its context says; @group is the one that it names. */
+static void set_pace(Mlx5Sq *sq, Mlx5SchedElem *group)
+{
+    mlx5_pace_set(sq->o.func, &sq->pace, &sq->work,
+                  MLX5_GET(sqc, sq->sqc, packet_pacing_rate_limit_index),
+                  group);
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
 {
     const uint8_t *sqc = MLX5_ADDR_OF(create_sq_in, cmd->in, ctx);
     Mlx5WqIn in = { MLX5_ADDR_OF(sqc, sqc, wq), MLX5_LOG_STRIDE_SZ_SQ,
                     MLX5_LOG_STRIDE_SZ_SQ, true };
     Mlx5Sq draft = { .state = MLX5_WQ_STATE_RST };
+    Mlx5SchedElem *group;
     Mlx5Sq *sq;
 
     if (!check_sqc(func, cmd, sqc) || !find_refs(func, cmd, sqc, &draft) ||
+        !mlx5_rate_check(func, cmd, MLX5_GET(sqc, sqc,
+                                             packet_pacing_rate_limit_index),
+                         MLX5_SYND_SQ_RATE_LIMIT) ||
+        !mlx5_sched_find_group(func, cmd,
+                               MLX5_GET(sqc, sqc, qos_queue_group_id),
+                               MLX5_SYND_SQ_QOS_GROUP, &group) ||
         !mlx5_wq_parse(func, cmd, &in, &draft.wq)) {
         return;
     }
@@ -98,6 +112,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
     if (func->eth_engine) {
         func->eth_engine->sq_created(sq);
     }
+    set_pace(sq, group);
     MLX5_SET(create_sq_out, cmd->out, sqn, sq->o.id);
 }
 
@@ -105,6 +120,7 @@ void mlx5_sq_release(void *obj)
 {
     Mlx5Sq *sq = obj;
 
+    mlx5_pace_free(sq->o.func, &sq->pace);
     if (sq->o.func->eth_engine) {
         sq->o.func->eth_engine->sq_destroyed(sq);
     }
@@ -130,21 +146,33 @@ void mlx5_sq_set_state(Mlx5Sq *sq, Mlx5WqState to)
     }
 }
 
-/* Is a change of attributes asked that this model does not have? */
-static bool check_modify_mask(Mlx5Cmd *cmd)
+/* May the attributes change that the mask names? Finds the queue group. */
+static bool check_modify(const Mlx5Sq *sq, Mlx5Cmd *cmd, uint64_t mask,
+                         const uint8_t *sqc, Mlx5SchedElem **group)
 {
-    const uint8_t *sqc = MLX5_ADDR_OF(modify_sq_in, cmd->in, ctx);
-    uint64_t mask = MLX5_GET(modify_sq_in, cmd->in, modify_bitmask);
-
+    *group = mlx5_pace_group(sq->pace);
     return mlx5_check_param(cmd, !(mask & ~(MODIFY_RATE_LIMIT |
                                             MODIFY_QOS_GROUP)),
                             MLX5_SYND_SQ_MODIFY_MASK) &&
-           mlx5_check_param(cmd, !(mask & MODIFY_RATE_LIMIT) ||
-                            !MLX5_GET(sqc, sqc, packet_pacing_rate_limit_index),
-                            MLX5_SYND_SQ_MODIFY_RATE) &&
-           mlx5_check_param(cmd, !(mask & MODIFY_QOS_GROUP) ||
-                            !MLX5_GET(sqc, sqc, qos_queue_group_id),
-                            MLX5_SYND_SQ_MODIFY_QOS);
+           (!(mask & MODIFY_RATE_LIMIT) ||
+            mlx5_rate_check(sq->o.func, cmd,
+                            MLX5_GET(sqc, sqc, packet_pacing_rate_limit_index),
+                            MLX5_SYND_SQ_MODIFY_RATE)) &&
+           (!(mask & MODIFY_QOS_GROUP) ||
+            mlx5_sched_find_group(sq->o.func, cmd,
+                                  MLX5_GET(sqc, sqc, qos_queue_group_id),
+                                  MLX5_SYND_SQ_MODIFY_QOS, group));
+}
+
+static void modify_pace(Mlx5Sq *sq, uint64_t mask, const uint8_t *sqc,
+                        Mlx5SchedElem *group)
+{
+    if (mask & MODIFY_RATE_LIMIT) {
+        MLX5_SET(sqc, sq->sqc, packet_pacing_rate_limit_index,
+                 MLX5_GET(sqc, sqc, packet_pacing_rate_limit_index));
+    }
+    MLX5_SET(sqc, sq->sqc, qos_queue_group_id, group ? group->o.id : 0);
+    set_pace(sq, group);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_modify_sq)
@@ -153,9 +181,11 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_sq)
     Mlx5Sq *sq = mlx5_obj_find(func, cmd, MLX5_OBJ_SQ,
                                MLX5_GET(modify_sq_in, cmd->in, sqn),
                                MLX5_SYND_SQ_UNKNOWN_MODIFY);
+    uint64_t mask = MLX5_GET(modify_sq_in, cmd->in, modify_bitmask);
     uint32_t to = MLX5_GET(sqc, sqc, state);
+    Mlx5SchedElem *group;
 
-    if (!sq || !check_modify_mask(cmd) ||
+    if (!sq || !check_modify(sq, cmd, mask, sqc, &group) ||
         !mlx5_check(cmd, MLX5_GET(modify_sq_in, cmd->in, sq_state) ==
                     sq->state, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
                     MLX5_SYND_SQ_MODIFY_FROM) ||
@@ -163,6 +193,9 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_sq)
                     MLX5_CMD_STAT_BAD_RES_STATE_ERR,
                     MLX5_SYND_SQ_MODIFY_TO)) {
         return;
+    }
+    if (mask) {
+        modify_pace(sq, mask, sqc, group);
     }
     if (to != sq->state) {
         mlx5_sq_set_state(sq, to);

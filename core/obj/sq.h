@@ -7,6 +7,7 @@
 #define MLX5_OBJ_SQ_H
 
 #include "obj/cq.h"
+#include "obj/pace.h"
 #include "obj/tis.h"
 #include "obj/wq.h"
 
@@ -26,6 +27,7 @@ typedef struct Mlx5Sq {
     uint16_t nop_at;         /* ... at this index (BlueFlame, eth/sq.c) */
     uint16_t bf_index;       /* index of the WQE rung last */
     Mlx5Work work;           /* eth/ */
+    Mlx5Pace *pace;          /* what holds it back; mostly NULL */
     uint8_t sqc[MLX5_BITS_sqc / 8]; /* for QUERY_SQ */
 } Mlx5Sq;
 

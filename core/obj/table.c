@@ -12,6 +12,7 @@
 #include "obj/general.h"
 #include "obj/limits.h"
 #include "obj/mcg.h"
+#include "obj/sched.h"
 
 #define CHUNK_LOG 9
 #define CHUNK_IDS (1u << CHUNK_LOG)
@@ -84,6 +85,7 @@ LIMIT(uctx, 1u << MLX5_LOG_MAX_UCTX)
 LIMIT(reserved_qpn, 1u << MLX5_LOG_MAX_RESERVED_QPN)
 LIMIT(av_qp_mapping, 1u << MLX5_LOG_MAX_AV_QP_MAPPING)
 LIMIT(umem, 1u << MLX5_LOG_MAX_UMEM)
+LIMIT(sched_element, 1 + (1u << MLX5_LOG_MAX_SCHED_ELEMENT))
 
 static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_UAR] = { "uar", 8, limit_uar, NULL },
@@ -117,6 +119,8 @@ static const Mlx5ObjTypeInfo types[MLX5_OBJ_TYPE_COUNT] = {
     [MLX5_OBJ_AV_QP_MAPPING] = { "av_qp_mapping", 1, limit_av_qp_mapping,
                                  NULL },
     [MLX5_OBJ_UMEM] = { "umem", 1, limit_umem, mlx5_umem_release },
+    [MLX5_OBJ_SCHED_ELEMENT] = { "sched_element", 1, limit_sched_element,
+                                 mlx5_sched_release },
 };
 
 /* Dependants first: each type only names types to its right. */
@@ -127,6 +131,7 @@ static const uint8_t clear_order[] = {
     MLX5_OBJ_MKEY, MLX5_OBJ_MEMIC, MLX5_OBJ_PSV, MLX5_OBJ_Q_COUNTER, MLX5_OBJ_XRCD,
     MLX5_OBJ_TRANSPORT_DOMAIN, MLX5_OBJ_PD, MLX5_OBJ_UAR, MLX5_OBJ_UMEM,
     MLX5_OBJ_UCTX, MLX5_OBJ_RESERVED_QPN, MLX5_OBJ_AV_QP_MAPPING,
+    MLX5_OBJ_SCHED_ELEMENT,
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(clear_order) == MLX5_OBJ_TYPE_COUNT);
 

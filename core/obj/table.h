@@ -41,6 +41,7 @@ typedef enum Mlx5ObjType {
     MLX5_OBJ_MEMIC,
     MLX5_OBJ_RESERVED_QPN,
     MLX5_OBJ_AV_QP_MAPPING,
+    MLX5_OBJ_SCHED_ELEMENT,
     MLX5_OBJ_TYPE_COUNT
 } Mlx5ObjType;
 
@@ -87,6 +88,7 @@ void mlx5_flow_table_release(void *obj);
 void mlx5_flow_counter_release(void *obj);
 void mlx5_psv_release(void *obj);
 void mlx5_umem_release(void *obj);
+void mlx5_sched_release(void *obj);
 
 Mlx5ObjTables *mlx5_obj_tables_new(void);
 /** Free every object, dependants first. Used by reset and teardown. */

@@ -287,6 +287,11 @@ static void state(Mlx5Qp *qp, Mlx5QpState from)
     }
 }
 
+static Mlx5Work *work(Mlx5Qp *qp, bool responder)
+{
+    return responder ? &qp->engine->resp.work : &qp->engine->req.work;
+}
+
 static void query(Mlx5Qp *qp)
 {
     const Mlx5Requester *r = &qp->engine->req;
@@ -310,6 +315,7 @@ const Mlx5EngineOps mlx5_rdma_engine = {
     .qp_created = mlx5_engine_make,
     .qp_state = state,
     .qp_destroyed = mlx5_engine_unmake,
+    .qp_work = work,
     .qp_query = query,
     .dci_stream_reset = mlx5_dci_stream_reset,
     .dct_created = mlx5_dct_engine_created,

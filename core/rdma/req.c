@@ -237,7 +237,13 @@ static bool step(Mlx5QpEngine *e)
         mlx5_sig_drain(e);
         return false;
     }
-    return r->cur != r->tail ? mlx5_req_send(e) : fetch(e);
+    if (r->cur == r->tail) {
+        return fetch(e);
+    }
+    if (G_UNLIKELY(e->qp->req_pace) && !mlx5_pace_may(e->qp->req_pace)) {
+        return false;
+    }
+    return mlx5_req_send(e);
 }
 
 static bool run(void *opaque, Mlx5Budget *budget)

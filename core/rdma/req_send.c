@@ -63,6 +63,11 @@ static bool fill_path(Mlx5QpEngine *e, const Mlx5SendReq *req, Mlx5Pkt *pkt)
                : mlx5_path_connected(e->qp, &pkt->addr);
 }
 
+static bool is_acked(Mlx5PktService svc)
+{
+    return svc == MLX5_SVC_RC || svc == MLX5_SVC_XRC || svc == MLX5_SVC_DC;
+}
+
 /* What only the last packet of a message carries. */
 static void fill_last(const Mlx5SendReq *req, Mlx5Pkt *pkt)
 {
@@ -73,8 +78,16 @@ static void fill_last(const Mlx5SendReq *req, Mlx5Pkt *pkt)
     pkt->has_inv = flags & MLX5_WQEF_INVAL;
     pkt->imm = req->wqe.general_id;
     pkt->se = req->wqe.se;
-    pkt->ackreq = pkt->svc == MLX5_SVC_RC || pkt->svc == MLX5_SVC_XRC ||
-                  pkt->svc == MLX5_SVC_DC;
+    pkt->ackreq = is_acked(pkt->svc);
+}
+
+static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
+{
+    if (G_UNLIKELY(e->qp->req_pace)) {
+        mlx5_pace_charge(e->qp->req_pace, pkt->len + (uint64_t)pkt->npsn *
+                                          MLX5_PACE_ROCE_OVERHEAD);
+    }
+    mlx5_engine_send(e->qp, pkt);
 }
 
 static void advance(Mlx5Requester *r)
@@ -128,11 +141,20 @@ void mlx5_req_gather_resumed(Mlx5QpEngine *e, bool error)
     mlx5_engine_schedule(e->qp, &r->work);
 }
 
+/* Payload of one packet, of ours, at most. */
+static uint64_t piece_max(const Mlx5Qp *qp)
+{
+    return G_LIKELY(!qp->req_pace)
+               ? MLX5_PKT_MAX_BYTES
+               : mlx5_pace_piece(qp->req_pace, mlx5_engine_mtu(qp),
+                                 MLX5_PKT_MAX_BYTES);
+}
+
 static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     Mlx5Requester *r = &e->req;
     uint64_t total = req->wqe.length, off = r->cur_off;
-    uint64_t len = MIN(total - off, MLX5_PKT_MAX_BYTES);
+    uint64_t len = MIN(total - off, piece_max(e->qp));
     bool last = off + len == total, reliable;
     Mlx5Payload result = MLX5_PAYLOAD_OK;
     Mlx5Pkt pkt;
@@ -157,12 +179,14 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     }
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
     r->cur_off += len;
+    /* Held back, the message may take longer than the answer's timer. */
+    pkt.ackreq = G_UNLIKELY(e->qp->req_pace) && is_acked(pkt.svc);
     if (last) {
         fill_last(req, &pkt);
         advance(r);
     }
     if (fill_path(e, req, &pkt)) {
-        mlx5_engine_send(e->qp, &pkt);
+        emit(e, &pkt);
     }
     if (last && !reliable) {
         sent_unreliable(e, req);
@@ -192,7 +216,7 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
     pkt.qkey = av->qkey & 0x80000000u ? own_qkey : av->qkey;
     advance(&e->req);
     if (mlx5_path_datagram(e->qp, av, &pkt.addr)) {
-        mlx5_engine_send(e->qp, &pkt);
+        emit(e, &pkt);
     }
     sent_unreliable(e, req);
     return true;
@@ -236,7 +260,7 @@ static bool send_request(Mlx5QpEngine *e, Mlx5SendReq *req)
     r->responses++;
     advance(r);
     if (fill_path(e, req, &pkt)) {
-        mlx5_engine_send(e->qp, &pkt);
+        emit(e, &pkt);
     }
     return true;
 }

@@ -146,6 +146,10 @@ static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
         pkt.bytes = rdma->flat; /* locate_signed */
     }
     pkt.len = len;
+    if (G_UNLIKELY(e->qp->resp_pace)) {
+        mlx5_pace_charge(e->qp->resp_pace, len + (uint64_t)pkt.npsn *
+                                           MLX5_PACE_ROCE_OVERHEAD);
+    }
     emit(e, &pkt);
 }
 
@@ -160,12 +164,21 @@ static void pop(Mlx5Responder *r)
     r->head++;
 }
 
+/* Payload of one packet, of ours, at most. */
+static uint64_t piece_max(const Mlx5Qp *qp)
+{
+    return G_LIKELY(!qp->resp_pace)
+               ? MLX5_PKT_MAX_BYTES
+               : mlx5_pace_piece(qp->resp_pace, mlx5_engine_mtu(qp),
+                                 MLX5_PKT_MAX_BYTES);
+}
+
 /* One packet of a read. Return: false if it has to wait for a page. */
 static bool step_read(Mlx5QpEngine *e)
 {
     Mlx5Responder *r = &e->resp;
     Mlx5RespItem *queued = at(r, r->head), item = *queued;
-    uint64_t len = MIN(item.len - item.sent, MLX5_PKT_MAX_BYTES);
+    uint64_t len = MIN(item.len - item.sent, piece_max(e->qp));
     Mlx5Payload result = locate(e, &item, &len);
 
     if (result == MLX5_PAYLOAD_FAULT && !len && read_waits(e, &item)) {
@@ -192,7 +205,10 @@ static bool step(Mlx5QpEngine *e)
     Mlx5RespItem item = *at(r, r->head);
 
     if (item.op == MLX5_PKT_READ_RESP) {
-        return !mlx5_odp_waits(e, MLX5_FAULT_READ) && step_read(e);
+        return !mlx5_odp_waits(e, MLX5_FAULT_READ) &&
+               (G_LIKELY(!e->qp->resp_pace) ||
+                mlx5_pace_may(e->qp->resp_pace)) &&
+               step_read(e);
     }
     pop(r);
     emit_ack(e, &item);
@@ -252,7 +268,7 @@ static bool read_at_once(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
     uint64_t len = item->len;
 
-    if (len > READ_AT_ONCE || locate(e, item, &len) != MLX5_PAYLOAD_OK) {
+    if (len > READ_AT_ONCE || e->qp->resp_pace || locate(e, item, &len) != MLX5_PAYLOAD_OK) {
         return false;
     }
     emit_read(e, item, len);

@@ -58,6 +58,9 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("dm", dm, "offer device memory (MEMIC), in the last 3 MiB of BAR0"),
     FLAG("dbr-less", dbr_less,
          "offer send queues without a doorbell record, to DevX programs"),
+    FLAG("packet-pacing", packet_pacing, "offer rate limits of send queues"),
+    FLAG("qos-scheduling", qos_scheduling,
+         "offer a tree of shares and limits for queues (HTB, mlx5dv_sched)"),
     FLAG("rtc", rtc, "offer the real-time clock, as the part does when "
                      "REAL_TIME_CLOCK_ENABLE is configured"),
     FLAG("local-lb", local_lb, "offer to switch local loopback off"),

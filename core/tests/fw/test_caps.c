@@ -8,9 +8,10 @@
 #include "fw/roce.h"
 #include "obj/eth_limits.h"
 #include "obj/limits.h"
+#include "obj/sched.h"
 
 enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
-       DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20 };
+       QOS = 0xc, DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20 };
 enum { MAXIMUM = 0, CUR = 1 };
 
 #define CAP_BYTES 0x1000
@@ -55,7 +56,7 @@ START_TEST(groups)
     for (uint32_t type = 0; type < 0x40; type++) {
         bool have = type == GENERAL || type == ETHERNET || type == ATOMIC ||
                     type == ROCE || type == FLOW || type == ODP ||
-                    type == DEVICE_MEMORY || type == EVENTS ||
+                    type == QOS || type == DEVICE_MEMORY || type == EVENTS ||
                     type == GENERAL_2;
 
         for (uint32_t mode = MAXIMUM; mode <= CUR; mode++) {
@@ -99,6 +100,45 @@ START_TEST(gates_follow_properties)
     ck_assert(!query(d, EVENTS, MAXIMUM, cap));
     ck_assert(!query(d, GENERAL_2, MAXIMUM, cap));
     t_free(d);
+}
+END_TEST
+
+/* Each half by its property; what is not there names no limit. */
+START_TEST(qos)
+{
+    Mlx5FuncProps p;
+    uint8_t cap[CAP_BYTES];
+
+    for (unsigned on = 0; on < 4; on++) {
+        FakeDriver *d;
+
+        mlx5_func_props_default(&p);
+        p.packet_pacing = on & 1;
+        p.qos_scheduling = on >> 1;
+        d = enabled(&p);
+        ck_assert(query(d, GENERAL, CUR, cap));
+        ck_assert_uint_eq(GET(cap, qos), on != 0);
+        ck_assert_uint_eq(GET(cap, general_obj_types) >> 0x26 & 1, on >> 1);
+        ck_assert_int_eq(query(d, QOS, CUR, cap), on != 0);
+        if (on) {
+#define SAME(f, v) ck_assert_uint_eq(MLX5_GET(qos_cap, cap, f), v)
+            SAME(packet_pacing, on & 1);
+            SAME(packet_pacing_uid, on & 1);
+            SAME(packet_pacing_rate_table_size,
+                 on & 1 ? MLX5_RATE_TABLE_SIZE : 0);
+            SAME(packet_pacing_min_rate, on & 1 ? MLX5_RATE_MIN_KBPS : 0);
+            SAME(packet_pacing_max_rate, on & 1 ? MLX5_RATE_MAX_KBPS : 0);
+            SAME(nic_sq_scheduling, on >> 1);
+            SAME(nic_qp_scheduling, on >> 1);
+            SAME(nic_element_type, on >> 1 ? 1 << MLX5_SCHED_TSAR |
+                                   1 << MLX5_SCHED_QUEUE_GROUP : 0);
+            SAME(log_max_qos_nic_queue_group,
+                 on >> 1 ? MLX5_LOG_MAX_QUEUE_GROUP : 0);
+            SAME(esw_scheduling, 0);
+#undef SAME
+        }
+        t_free(d);
+    }
 }
 END_TEST
 
@@ -296,6 +336,6 @@ START_TEST(wrong_time_or_function)
 }
 END_TEST
 
-T_MAIN("caps", groups, gates_follow_properties, user_events, drivers_need,
+T_MAIN("caps", groups, gates_follow_properties, qos, user_events, drivers_need,
        limits_are_those_enforced, sends_without_record, set_general, set_roce, set_atomic,
        wrong_time_or_function)

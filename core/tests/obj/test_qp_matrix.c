@@ -7,6 +7,7 @@
  * which bit names it (driver: qp.h enum mlx5_qp_optpar).
  */
 #include "tests/obj/qp_helper.h"
+#include "tests/obj/sched_helper.h"
 
 #define IN_LEN MLX5_ST_SZ_BYTES(rst2init_qp_in)
 #define NO_BIT 32
@@ -224,6 +225,7 @@ START_TEST(every_cell)
     Mlx5Qp *qp = qp_make(&f, services[_i]);
     unsigned cells = 0;
 
+    t_rate(f.h, 1, 100, 0);
     for (size_t c = 0; c < G_N_ELEMENTS(commands); c++) {
         for (int from = 0; from < MLX5_QP_STATE_COUNT; from++) {
             for (unsigned bit = 0; bit <= NO_BIT; bit++, cells++) {

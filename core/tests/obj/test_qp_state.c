@@ -5,6 +5,7 @@
  * takes from its context and what it leaves; values it refuses.
  */
 #include "tests/obj/qp_helper.h"
+#include "tests/obj/sched_helper.h"
 
 #define IN_LEN MLX5_ST_SZ_BYTES(rst2init_qp_in)
 
@@ -185,6 +186,7 @@ static void takes(Mlx5QpSt st, TestHandler *handler, Mlx5QpState from,
     uint8_t before[sizeof(qp->qpc)], *qpc;
     TestCmd t;
 
+    t_rate(f.h, 1, 100, 0);
     mlx5_func_lock(f.h->func);
     mlx5_qp_set_state(qp, from);
     mlx5_func_unlock(f.h->func);
