@@ -8,6 +8,7 @@ from pathlib import Path
 import demo
 import inspectverb
 import testverb
+import timelineverb
 import verbs
 
 GUEST_HELP = ("guest to boot: bookworm (Linux 6.1), trixie (6.12, the "
@@ -78,6 +79,13 @@ def build_parser():
     new.add_argument("--pid", type=int, metavar="N",
                      help="process of the mlx5sim, if several are running")
     new.add_argument("--card", metavar="ID", help="only this card, e.g. card0")
+    new = verb("timeline", timelineverb.show, "Run CMD in the guest and join "
+               "the calls of the guest's RDMA core and driver with what the "
+               "card did into one picture, a web page.")
+    add_guest_options(new)
+    new.add_argument("--output", "-o", default="timeline.html", metavar="FILE",
+                     help="where to write it (default: timeline.html)")
+    add_command(new, "+")
     new = verb("test", testverb.test, "Run test suites; without SUITE the "
                "default set.")
     add = new.add_argument
