@@ -17,7 +17,7 @@ result()
         return 0
     fi
     tap_bad=1
-    sed 's/^/# /' "$out" 2> /dev/null | tail -n 40
+    awk '{ print "# " $0 }' "$out" 2> /dev/null | tail -n 40
     echo "not ok $tap_n - $2${3:+ # $3}"
     return 1
 }
