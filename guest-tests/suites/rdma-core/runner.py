@@ -14,6 +14,7 @@ it. --alone runs each test in a process of its own.
 import argparse
 import faulthandler
 import importlib.util
+import multiprocessing
 import os
 import random
 import subprocess
@@ -178,6 +179,9 @@ def run_alone(tests, tap, options):
 
 def main():
     options = parse_arguments()
+    # Tests hand their device to a child, which no server of Python's can; it
+    # is the default from Python 3.14 on.
+    multiprocessing.set_start_method("fork")
     tests = choose(load(options.tests, options.dev, options.port), options)
     if options.list:
         print("\n".join(name_of(t) for t in tests))
