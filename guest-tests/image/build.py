@@ -160,7 +160,9 @@ def _assemble(guest, files, version, root, out):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
     sysroot = out / "sysroot"
-    sysroot.mkdir()
+    for name in ("lib", "lib64"):
+        (sysroot / "usr" / name).mkdir(parents=True)
+        (sysroot / name).symlink_to(f"usr/{name}")
     boot = root.parent / "boot"
     boot.mkdir()
     for name, deb in files.items():
@@ -195,10 +197,6 @@ def _fill_sysroot(root, sysroot):
         if not target.exists() and not target.is_symlink():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target, follow_symlinks=False)
-    (sysroot / "usr/lib64").mkdir(exist_ok=True)
-    for name in ("lib", "lib64"):
-        if not (sysroot / name).exists():
-            (sysroot / name).symlink_to(f"usr/{name}")
     shutil.copy2(root / LOADER, sysroot / LOADER)
 
 
