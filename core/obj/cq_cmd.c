@@ -5,7 +5,6 @@
  */
 #include "obj/cq_internal.h"
 #include "obj/limits.h"
-#include "obj/uar.h"
 #include "obj/umem.h"
 
 /* cqc.cqe_sz (driver: cq.h) */
@@ -149,7 +148,7 @@ void mlx5_cmd_create_cq(Mlx5Func *func, Mlx5Cmd *cmd)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;
     }
-    if (!mlx5_uar_find(func, cmd, MLX5_GET(cqc, cqc, uar_page),
+    if (!mlx5_obj_find(func, cmd, MLX5_OBJ_UAR, MLX5_GET(cqc, cqc, uar_page),
                        MLX5_SYND_CQ_UAR)) {
         return;
     }
@@ -183,7 +182,7 @@ void mlx5_cq_release(void *obj)
     mlx5_cq_comp_free(cq);
     mlx5_timer_cancel(cq->o.func, &cq->timer);
     mlx5_obj_unref(cq->eq);
-    mlx5_uar_put(cq->uar_page);
+    mlx5_obj_unref(cq->uar_page);
     mlx5_ring_clear(&cq->ring);
 }
 

@@ -251,7 +251,7 @@ void mlx5_cmd_create_eq(Mlx5Func *func, Mlx5Cmd *cmd)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;
     }
-    if (!mlx5_uar_find(func, cmd, MLX5_GET(eqc, eqc, uar_page),
+    if (!mlx5_obj_find(func, cmd, MLX5_OBJ_UAR, MLX5_GET(eqc, eqc, uar_page),
                        MLX5_SYND_EQ_UAR)) {
         return;
     }
@@ -280,7 +280,7 @@ void mlx5_eq_release(void *obj)
 {
     Mlx5Eq *eq = obj;
 
-    mlx5_uar_put(eq->uar_page);
+    mlx5_obj_unref(eq->uar_page);
     mlx5_ring_clear(&eq->ring);
 }
 

@@ -23,7 +23,6 @@
 #include "obj/limits.h"
 #include "obj/qp_internal.h"
 #include "obj/sched.h"
-#include "obj/uar.h"
 #include "obj/umem.h"
 
 #define SQ_BB_BYTES 64
@@ -265,7 +264,8 @@ static bool find_domains(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
 static bool find_links(Mlx5Func *func, Mlx5Cmd *cmd, QpParams *p)
 {
     if (p->has_sq) {
-        p->uar_page = mlx5_uar_find(func, cmd, MLX5_GET(qpc, p->qpc, uar_page),
+        p->uar_page = mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
+                                    MLX5_GET(qpc, p->qpc, uar_page),
                                     MLX5_SYND_QP_UAR);
         if (!p->uar_page) {
             return false;
@@ -413,7 +413,7 @@ void mlx5_qp_release(void *obj)
     mlx5_obj_unref(qp->srq);
     mlx5_obj_unref(qp->recv_cq);
     mlx5_obj_unref(qp->send_cq);
-    mlx5_uar_put(qp->uar_page);
+    mlx5_obj_unref(qp->uar_page);
     mlx5_obj_unref(qp->xrcd);
     mlx5_obj_unref(qp->pd);
     mlx5_ring_clear(&qp->ring);

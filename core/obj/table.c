@@ -323,6 +323,21 @@ void mlx5_obj_delete(void *opaque)
     g_free(obj);
 }
 
+void mlx5_obj_retire(void *opaque)
+{
+    Mlx5Obj *obj = opaque;
+    Space *space = &obj->func->obj->space[obj->type];
+    uint32_t slot = obj->id - types[obj->type].first_id;
+
+    if (!obj->refs) {
+        mlx5_obj_delete(obj);
+        return;
+    }
+    obj->last_ref = true;
+    /* Its bit in the map stays: the number is not given again yet. */
+    space->chunks[slot >> CHUNK_LOG]->obj[slot % CHUNK_IDS] = NULL;
+}
+
 /* More passes than this a chain of objects of one type does not get. */
 #define MAX_SWEEPS 64
 
@@ -348,6 +363,7 @@ static void orphan_one(void *opaque_obj, void *opaque)
 
     if (obj->uid == ((Sweep *)opaque)->uid) {
         obj->uid = 0;
+        obj->last_ref = true;
     }
 }
 

@@ -52,6 +52,7 @@ typedef struct Mlx5Obj {
     uint32_t id;
     uint16_t uid;            /* owner; 0 = the kernel */
     uint32_t refs;           /* other objects that name this one */
+    bool last_ref;           /* goes when nothing names it any more */
 } Mlx5Obj;
 
 /** Limits and start of a number space; one row per type in table.c. */
@@ -104,10 +105,15 @@ void *mlx5_obj_new(Mlx5Func *func, Mlx5ObjType type, size_t size, uint16_t uid);
 void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id);
 /** The number is free again; the type's free() is called. refs must be 0. */
 void mlx5_obj_delete(void *obj);
+/**
+ * Let @obj go while other objects name it: no look-up finds it any more, and it
+ * is deleted, its number free again, when the last of them lets go.
+ */
+void mlx5_obj_retire(void *obj);
 uint32_t mlx5_obj_count(Mlx5Func *func, Mlx5ObjType type);
 /**
  * Free all objects of user context @uid. What objects of the kernel still use
- * becomes the kernel's.
+ * becomes the kernel's, and goes with the last of these.
  */
 void mlx5_obj_free_owned(Mlx5Func *func, uint16_t uid);
 /** Objects of all types together. */
@@ -144,7 +150,9 @@ static inline void mlx5_obj_unref(void *obj)
     if (obj) {
         /* Our own bug, not the guest's: it cannot reach the counter. */
         g_assert(((Mlx5Obj *)obj)->refs > 0);
-        ((Mlx5Obj *)obj)->refs--;
+        if (--((Mlx5Obj *)obj)->refs == 0 && ((Mlx5Obj *)obj)->last_ref) {
+            mlx5_obj_delete(obj);
+        }
     }
 }
 

@@ -20,26 +20,6 @@ void mlx5_cmd_alloc_uar(Mlx5Func *func, Mlx5Cmd *cmd)
     MLX5_SET(alloc_uar_out, cmd->out, uar, uar->o.id);
 }
 
-void *mlx5_uar_find(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t id,
-                    uint32_t syndrome)
-{
-    Mlx5Uar *uar = mlx5_obj_find(func, cmd, MLX5_OBJ_UAR, id, syndrome);
-
-    if (uar && uar->retired) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_RES_ERR, syndrome);
-        return NULL;
-    }
-    return uar;
-}
-
-void mlx5_uar_put(Mlx5Obj *page)
-{
-    mlx5_obj_unref(page);
-    if (page && page->refs == 0 && ((Mlx5Uar *)page)->retired) {
-        mlx5_obj_delete(page);
-    }
-}
-
 /*
  * A page may go before the queues that ring in it: when a process dies the
  * kernel frees its objects in the reverse order of their creation, and libmlx5
@@ -49,14 +29,12 @@ void mlx5_uar_put(Mlx5Obj *page)
  */
 void mlx5_cmd_dealloc_uar(Mlx5Func *func, Mlx5Cmd *cmd)
 {
-    Mlx5Uar *uar = mlx5_uar_find(func, cmd,
+    Mlx5Uar *uar = mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
                                  MLX5_GET(dealloc_uar_in, cmd->in, uar),
                                  MLX5_SYND_UAR_UNKNOWN);
 
-    if (uar && uar->o.refs) {
-        uar->retired = true;
-    } else if (uar) {
-        mlx5_obj_delete(uar);
+    if (uar) {
+        mlx5_obj_retire(uar);
     }
 }
 
@@ -132,7 +110,7 @@ void mlx5_uar_write(Mlx5Func *func, uint32_t index, uint32_t offset,
     mlx5_trace(func, MLX5_TRACE_DOORBELL,
                "uar=0x%x offset=0x%x size=%u value=0x%" G_GINT64_MODIFIER "x",
                index, offset, size, value);
-    if (!uar || uar->retired) {
+    if (!uar) {
         mlx5_guest_error(func, "doorbell in UAR page 0x%x, not allocated",
                          index);
     } else if (!r) {

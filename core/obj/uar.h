@@ -24,20 +24,9 @@ enum {
 
 typedef struct Mlx5Uar {
     Mlx5Obj o;
-    bool retired;            /* deallocated; kept for those that name it */
     uint32_t cq_arm_high;    /* first half of a CQ arm in two halves */
     bool cq_arm_half;        /* it is there */
 } Mlx5Uar;
-
-/**
- * Look up for a command, as mlx5_obj_find(); a retired page is not found.
- */
-void *mlx5_uar_find(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t id,
-                    uint32_t syndrome);
-/**
- * Drop a reference to @page, a UAR or NULL; a retired page goes with its last.
- */
-void mlx5_uar_put(Mlx5Obj *page);
 
 /**
  * Write to UAR page @uar (BAR0 offset / 4096) at @offset inside the page.

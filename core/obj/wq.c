@@ -3,7 +3,6 @@
  * Work queue contexts; see wq.h. Left out: linked-list and striding queues,
  * signatures (all refused).
  */
-#include "obj/uar.h"
 #include "obj/wq.h"
 
 #include "obj/check.h"
@@ -51,7 +50,8 @@ static bool find_owners(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
     if (!in->has_uar) {
         return true;
     }
-    wq->uar = mlx5_uar_find(func, cmd, MLX5_GET(wq, in->wq, uar_page),
+    wq->uar = mlx5_obj_find(func, cmd, MLX5_OBJ_UAR,
+                            MLX5_GET(wq, in->wq, uar_page),
                             MLX5_SYND_WQ_UAR);
     return wq->uar != NULL;
 }
@@ -101,7 +101,7 @@ void mlx5_wq_drop(Mlx5Wq *wq)
 void mlx5_wq_release(Mlx5Wq *wq)
 {
     mlx5_obj_unref(wq->pd);
-    mlx5_uar_put(wq->uar);
+    mlx5_obj_unref(wq->uar);
     mlx5_ring_clear(&wq->ring);
 }
 

@@ -307,7 +307,8 @@ START_TEST(destroy_frees_what_is_left)
     ck_assert_ptr_nonnull(mlx5_obj_get(f.func, MLX5_OBJ_PD, kept));
     DESTROY(&f, dealloc_pd, pd, pd, f.bob, BAD_RES_ERR);
     fake_driver_destroy_mkey_ok(f.d, key);
-    DESTROY(&f, dealloc_pd, pd, pd, 0, OK);
+    /* It goes with the last that used it. */
+    DESTROY(&f, dealloc_pd, pd, pd, 0, BAD_RES_ERR);
     DESTROY(&f, dealloc_pd, pd, kernel_pd, 0, OK);
     destroy_uctx(&f, f.bob);
     ck_assert_uint_eq(mlx5_obj_total(f.func), before - 2);

@@ -161,6 +161,53 @@ START_TEST(reset_leaves_nothing)
 }
 END_TEST
 
+/* Retired: found no more, and gone with the last that names it. */
+START_TEST(retired)
+{
+    FakeHost *h = fake_host_new(NULL);
+    Mlx5Obj *o = mlx5_obj_new(h->func, MLX5_OBJ_PD, sizeof(*o), 0);
+    uint32_t id = o->id;
+
+    mlx5_obj_ref(o);
+    mlx5_obj_ref(o);
+    mlx5_obj_retire(o);
+    ck_assert_ptr_null(mlx5_obj_get(h->func, MLX5_OBJ_PD, id));
+    ck_assert_uint_eq(mlx5_obj_count(h->func, MLX5_OBJ_PD), 1);
+    /* Its number is not given meanwhile. */
+    for (uint32_t i = 1; i < 1u << MLX5_LOG_MAX_PD; i++) {
+        Mlx5Obj *other = mlx5_obj_new(h->func, MLX5_OBJ_PD, sizeof(*o), 0);
+
+        if (other) {
+            ck_assert_uint_ne(other->id, id);
+            mlx5_obj_delete(other);
+        }
+    }
+    mlx5_obj_unref(o);
+    ck_assert_uint_eq(mlx5_obj_count(h->func, MLX5_OBJ_PD), 1);
+    mlx5_obj_unref(o);
+    ck_assert_uint_eq(mlx5_obj_count(h->func, MLX5_OBJ_PD), 0);
+    o = mlx5_obj_new(h->func, MLX5_OBJ_PD, sizeof(*o), 0);
+    mlx5_obj_retire(o);
+    ck_assert_uint_eq(mlx5_obj_count(h->func, MLX5_OBJ_PD), 0);
+    fake_host_free(h);
+}
+END_TEST
+
+/* A page that is retired while a queue names it, and then all is reset. */
+START_TEST(reset_while_retired)
+{
+    FakeHost *h = fake_host_new(NULL);
+    uint32_t uar = t_alloc(h, mlx5_cmd_alloc_uar);
+
+    t_eq(h, uar, 4, 1, t_ring(0), 0);
+    mlx5_obj_retire(mlx5_obj_get(h->func, MLX5_OBJ_UAR, uar));
+    mlx5_func_reset(h->func);
+    ck_assert_uint_eq(mlx5_obj_total(h->func), 0);
+    ck_assert_uint_eq(t_alloc(h, mlx5_cmd_alloc_uar), uar);
+    fake_host_free(h);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("table");
@@ -175,6 +222,8 @@ int main(void)
     tcase_add_test(tc, transport_domain);
     tcase_add_test(tc, xrcd);
     tcase_add_test(tc, reset_leaves_nothing);
+    tcase_add_test(tc, retired);
+    tcase_add_test(tc, reset_while_retired);
     suite_add_tcase(suite, tc);
     return t_main(suite);
 }
