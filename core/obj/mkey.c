@@ -157,15 +157,19 @@ void mlx5_mkey_set_sig(Mlx5Mkey *mkey, const Mlx5Sig *sig)
     mkey->sig->armed = armed;
 }
 
-static void set_free(Mlx5Mkey *mkey)
+/* @was: it was free before. What it covers next may be pinned. */
+static void set_free(Mlx5Mkey *mkey, bool was)
 {
     mkey->free = true;
+    mkey->paged = mkey->paged && was;
     set_sig_on(mkey, false);
     mlx5_mkey_bind(mkey, NULL);
 }
 
 void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
 {
+    bool was_free = mkey->free;
+
     arm_sig(mkey, MLX5_GET(mkc, mkey->mkc, expected_sigerr_count),
             MLX5_GET(mkc, mkc, expected_sigerr_count));
     memmove(mkey->mkc, mkc, sizeof(mkey->mkc));
@@ -182,7 +186,7 @@ void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
     set_pd(mkey, MLX5_GET(mkc, mkc, pd));
     set_sig_on(mkey, mkey->sig && MLX5_GET(mkc, mkc, bsf_en));
     if (MLX5_GET(mkc, mkc, free)) {
-        set_free(mkey);
+        set_free(mkey, was_free);
     }
 }
 
@@ -236,7 +240,7 @@ Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
         return MLX5_MKEY_ACCESS;
     }
     MLX5_SET(mkc, mkey->mkc, free, 1);
-    set_free(mkey);
+    set_free(mkey, false);
     mlx5_trace(func, MLX5_TRACE_STATE, "mkey 0x%x remotely invalidated", key);
     return MLX5_MKEY_OK;
 }
@@ -464,6 +468,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_mkey)
         return;
     }
     mlx5_mkey_set_context(mkey, mkc);
+    mkey->paged = MLX5_GET(create_mkey_in, cmd->in, pg_access);
     if (k.umem) {
         umem_key_load(mkey, &k);
     } else {

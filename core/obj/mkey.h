@@ -105,6 +105,7 @@ typedef struct Mlx5Mkey {
     uint64_t span;           /* @len as an access counts: obj/sig.h */
     struct Mlx5Sig *sig;     /* byte stream format, once UMR loaded one */
     bool sig_on;             /* enabled and in use */
+    bool paged;              /* pages that are missing may come: a fault */
     Mlx5Obj *memic;          /* mode MEMIC: the allocation, referenced, */
     uint64_t memic_at;       /* and where address 0 is in the memory */
     Mlx5Xlt xlt;
@@ -189,6 +190,14 @@ void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc);
  */
 void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
                     uint64_t num_units, uint64_t or_bits);
+/**
+ * Mark @mkey as one whose pages may come and go, if one of the big-endian
+ * entries about to be loaded says that its page is not there, or is there for
+ * reading alone. Drivers give pinned memory both rights (mlx5_ib.h
+ * MLX5_IB_MTT_PRESENT), so only memory that is paged has such entries.
+ */
+void mlx5_mkey_note_paged(Mlx5Mkey *mkey, const uint8_t *entries,
+                          uint64_t num_units);
 /** Do @num_units more entries, wherever they go, stay within the budget? */
 bool mlx5_mkey_fits(const Mlx5Func *func, uint64_t num_units);
 /** Forget entries and what they were loaded into. */

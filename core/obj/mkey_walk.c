@@ -10,9 +10,9 @@
  *   KLM   {length, key, address} after each other; or, if the first entry is
  *         a repeat block, several strided streams interleaved
  *
- * An MTT without the present bit that an access needs, and a KSM entry under
- * the null key, are pages that are not there yet: a fault, where on-demand
- * paging is on.
+ * Of a paged key, an MTT without the present bit that an access needs, and a
+ * KSM entry under the null key, are pages that are not there yet: a fault. Of
+ * other keys the one is an error and the other nothing.
  *
  * Keys under keys need the same protection domain and the local right that
  * goes with the access, and are followed MLX5_MKEY_MAX_DEPTH deep. A walk takes
@@ -121,6 +121,33 @@ void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
     }
     mkey->klm_at = 0;
     mkey->klm_off = 0;
+}
+
+static bool mtt_absent(const uint8_t *entry)
+{
+    return (entry[7] & (MLX5_MTT_RD | MLX5_MTT_WR)) !=
+           (MLX5_MTT_RD | MLX5_MTT_WR);
+}
+
+/* Units are halves of an entry; the first has the key in its low word. */
+static bool ksm_absent(const uint8_t *entry)
+{
+    return mlx5_prm_get(entry, 32, 32) == MLX5_NULL_MKEY;
+}
+
+void mlx5_mkey_note_paged(Mlx5Mkey *mkey, const uint8_t *entries,
+                          uint64_t num_units)
+{
+    bool ksm = mkey->mode == MLX5_MKC_ACCESS_MODE_KSM;
+
+    if (!MLX5_FW_CAP_GEN(mkey->o.func, pg) ||
+        (!ksm && mkey->mode != MLX5_MKC_ACCESS_MODE_MTT)) {
+        return;
+    }
+    for (uint64_t i = 0; i < num_units && !mkey->paged; i += 1 + ksm) {
+        mkey->paged = ksm ? ksm_absent(entries + i * 8)
+                          : mtt_absent(entries + i * 8);
+    }
 }
 
 bool mlx5_mkey_fits(const Mlx5Func *func, uint64_t num_units)
@@ -257,21 +284,17 @@ static bool step(Walk *w)
     return w->steps && w->steps--;
 }
 
-/* Nothing is mapped at @va of @key, of which @len bytes are wanted. */
-static Mlx5MkeyResult missed(Walk *w, uint32_t key, uint64_t va, uint64_t len)
+/* Nothing is mapped at @va of @mkey, of which @len bytes are wanted. */
+static Mlx5MkeyResult missed(Walk *w, const Mlx5Mkey *mkey, uint64_t va,
+                             uint64_t len)
 {
-    if (!MLX5_FW_CAP_GEN(w->func, pg)) {
+    if (!mkey->paged) {
         return MLX5_MKEY_TRANSLATION;
     }
-    w->func->page_miss.key = key;
+    w->func->page_miss.key = mkey->o.id << 8 | mkey->variant;
     w->func->page_miss.va = va;
     w->func->page_miss.len = len;
     return MLX5_MKEY_FAULT;
-}
-
-static uint32_t whole_key(const Mlx5Mkey *mkey)
-{
-    return mkey->o.id << 8 | mkey->variant;
 }
 
 static Mlx5MkeyResult walk_pa(Walk *w, Mlx5Mkey *mkey, uint64_t va,
@@ -311,7 +334,7 @@ static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
         const uint64_t *mtt = xlt_run(&mkey->xlt, unit, &n);
 
         if (!mtt) {
-            return missed(w, whole_key(mkey), end - len, len);
+            return missed(w, mkey, end - len, len);
         }
         for (unit += n; n && len; n--, mtt++) {
             uint64_t bytes = MIN(page - in, len);
@@ -319,7 +342,7 @@ static Mlx5MkeyResult walk_mtt(Walk *w, Mlx5Mkey *mkey, uint64_t va,
             if ((*mtt & (need | MLX5_DMA_MEMIC)) != need) {
                 return *mtt & MLX5_DMA_MEMIC
                            ? MLX5_MKEY_TRANSLATION /* no bus address */
-                           : missed(w, whole_key(mkey), end - len, len);
+                           : missed(w, mkey, end - len, len);
             }
             emit(w, (*mtt & ~(page - 1)) + in, bytes);
             len -= bytes;
@@ -362,6 +385,22 @@ static Mlx5MkeyResult walk_nested(Walk *w, uint32_t key, uint64_t va,
     return walkers[mkey->mode](w, mkey, va, len, depth + 1);
 }
 
+/*
+ * A page is missing below the list @mkey. Of the kernel's own, over all memory
+ * of a process, the list is named in place of the key below it: that key may
+ * be on its way out, unknown to the driver already while the list still has it
+ * (odp.c destroy_unused_implicit_child_mr). unknown: which of them cards name.
+ * @va: of the list; @at: the same byte, of the key below.
+ */
+static void missed_below(Walk *w, const Mlx5Mkey *mkey, uint64_t va,
+                         uint64_t at)
+{
+    if (mkey->o.uid == 0) {
+        w->func->page_miss.key = mkey->o.id << 8 | mkey->variant;
+        w->func->page_miss.va += va - at;
+    }
+}
+
 static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
                                uint64_t len, uint32_t depth)
 {
@@ -374,6 +413,7 @@ static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
      */
     uint64_t off = va - mkey->start;
     uint64_t unit = (off >> shift) * 2, in = off & (page - 1);
+    uint64_t end = va + len;
 
     for (; len; unit += 2, in = 0) {
         uint64_t bytes = MIN(page - in, len);
@@ -384,10 +424,13 @@ static Mlx5MkeyResult walk_ksm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
         if (!key) {
             return MLX5_MKEY_TRANSLATION;
         }
-        if (key == MLX5_NULL_MKEY) {
-            return missed(w, key, at + in, bytes);
+        if (key == MLX5_NULL_MKEY && mkey->paged) {
+            return missed(w, mkey, end - len, bytes);
         }
         result = walk_nested(w, key, at + in, bytes, depth);
+        if (result == MLX5_MKEY_FAULT) {
+            missed_below(w, mkey, end - len, at + in);
+        }
         if (result != MLX5_MKEY_OK) {
             return result;
         }

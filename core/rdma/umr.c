@@ -418,6 +418,7 @@ static const struct {
     R(NO_KEY, "no such key"),
     R(NOT_ENABLED, "umr_en is 0"),
     R(PRIVILEGE, "not this queue's to change"),
+    R(OWNER, "another context's key"),
     R(NOT_FREE, "key is not free"),
     R(IS_FREE, "key is free"),
     R(QPN, "bound to another queue"),
