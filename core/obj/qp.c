@@ -174,6 +174,9 @@ static uint32_t check_fields(const Mlx5Func *func, const Mlx5Cmd *cmd,
     if (cmd->uid && MLX5_GET(qpc, p->qpc, rlky)) {
         return MLX5_SYND_QP_USER_RLKEY;
     }
+    if (cmd->uid && MLX5_GET(qpc, p->qpc, fre)) {
+        return MLX5_SYND_QP_USER_FRE;
+    }
     if (MLX5_GET(qpc, p->qpc, wq_signature)) {
         return MLX5_SYND_QP_SIGNATURE;
     }

@@ -374,6 +374,10 @@ static void apply_context(Mlx5Qp *qp, Mlx5Cmd *cmd, const Transition *t)
         MLX5_GET(qpc, qpc, rlky)) {
         syndrome = MLX5_SYND_QP_INIT_USER_RLKEY;
     }
+    if (!syndrome && (groups & GRP_SETUP) && qp->o.uid &&
+        MLX5_GET(qpc, qpc, fre)) {
+        syndrome = MLX5_SYND_QP_INIT_USER_FRE;
+    }
     if (syndrome) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, syndrome);
         return;

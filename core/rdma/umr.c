@@ -4,7 +4,8 @@
  * translations are read, and only then is anything changed.
  *
  * Who may: a queue reaches keys of its own protection domain, and a user's
- * queue only lists of other keys. Physical translations are for queues with
+ * queue only lists of other keys, which its user context made or the kernel as
+ * memory windows. Physical translations are for queues with
  * fast registration enabled (qpc.fre, the kernel's), other domains for the
  * driver's own UMR queue.
  *
@@ -129,10 +130,24 @@ static bool physical(const Mlx5Mkey *mkey)
            mkey->mode == MLX5_MKC_ACCESS_MODE_MTT;
 }
 
+/*
+ * Whose key it is: of a user context's own, or a memory window, which the
+ * kernel makes for the program that binds it (driver: mlx5_ib_alloc_mw).
+ */
+static bool owner_ok(const Umr *u)
+{
+    return mlx5_obj_uid_ok(u->mkey, u->qp->o.uid) ||
+           (u->mkey->o.uid == 0 &&
+            u->mkey->mode == MLX5_MKC_ACCESS_MODE_KLMS);
+}
+
 static Mlx5UmrResult check_privilege(Umr *u)
 {
     if (u->qp->st == MLX5_QP_ST_REG_UMR) {
         return MLX5_UMR_OK;
+    }
+    if (!owner_ok(u)) {
+        return MLX5_UMR_OWNER;
     }
     if (u->mkey->pdn != mlx5_qp_pdn(u->qp) || (u->mask & MASK_PD)) {
         return MLX5_UMR_PRIVILEGE;
@@ -362,6 +377,7 @@ static void commit(Umr *u, Mlx5Mkey *region)
     }
     mlx5_mkey_set_context(u->mkey, u->mkc);
     if (u->octowords) {
+        mlx5_mkey_note_paged(u->mkey, u->xlt, u->octowords * 2);
         mlx5_mkey_load(u->mkey, u->offset * 2, u->xlt, u->octowords * 2, 0);
         mlx5_mkey_bind(u->mkey, region);
     }

@@ -18,6 +18,7 @@ typedef enum Mlx5UmrResult {
     MLX5_UMR_NOT_ENABLED,    /* mkc.umr_en is 0 */
     MLX5_UMR_PRIVILEGE,      /* physical translations, or another PD's key,
                               * from a queue that may not */
+    MLX5_UMR_OWNER,          /* another user context's key, or the kernel's */
     MLX5_UMR_NOT_FREE,       /* checked to be free, and is not */
     MLX5_UMR_IS_FREE,        /* checked not to be free, and is */
     MLX5_UMR_QPN,            /* bound to another queue */

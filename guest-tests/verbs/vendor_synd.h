@@ -42,6 +42,7 @@ enum vendor_synd {
     VENDOR_UMR_NO_KEY = 0xa1,
     VENDOR_UMR_NOT_ENABLED = 0xa2,
     VENDOR_UMR_PRIVILEGE = 0xa3,
+    VENDOR_UMR_OWNER = 0xaf,
     VENDOR_UMR_NOT_FREE = 0xa4,
     VENDOR_UMR_IS_FREE = 0xa5,
     VENDOR_UMR_QPN = 0xa6,

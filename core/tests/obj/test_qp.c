@@ -304,8 +304,8 @@ START_TEST(owners)
 }
 END_TEST
 
-/* The reserved lkey opens all of memory: not for user contexts. */
-START_TEST(reserved_lkey)
+/* Both open all of memory, so they are not for user contexts. */
+START_TEST(not_for_users)
 {
     QpFixture f = qp_setup();
     Mlx5Qp *qp = qp_make(&f, MLX5_QP_ST_RC);
@@ -315,6 +315,10 @@ START_TEST(reserved_lkey)
     MLX5_SET(qpc, qpc, rlky, 1);
     t_run(f.h, &t, mlx5_cmd_create_qp, T_QP_LEN(4), 9);
     ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_USER_RLKEY);
+    MLX5_SET(qpc, qpc, rlky, 0);
+    MLX5_SET(qpc, qpc, fre, 1);
+    t_run(f.h, &t, mlx5_cmd_create_qp, T_QP_LEN(4), 9);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_USER_FRE);
     qp->o.uid = 9;
     memset(&t, 0, sizeof(t));
     qpc = t.in + MLX5_BYTE_OFF(rst2init_qp_in, qpc);
@@ -324,6 +328,10 @@ START_TEST(reserved_lkey)
     ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_INIT_USER_RLKEY);
     ck_assert_int_eq(qp->state, MLX5_QP_STATE_RST);
     MLX5_SET(qpc, qpc, rlky, 0);
+    MLX5_SET(qpc, qpc, fre, 1);
+    t_run(f.h, &t, mlx5_cmd_rst2init_qp, MLX5_ST_SZ_BYTES(rst2init_qp_in), 9);
+    ck_assert_uint_eq(t.c.syndrome, MLX5_SYND_QP_INIT_USER_FRE);
+    MLX5_SET(qpc, qpc, fre, 0);
     t_run(f.h, &t, mlx5_cmd_rst2init_qp, MLX5_ST_SZ_BYTES(rst2init_qp_in), 9);
     ck_assert_uint_eq(t.c.status, MLX5_CMD_STAT_OK);
     fake_host_free(f.h);
@@ -363,7 +371,7 @@ int main(void)
     tcase_add_test(tc, query);
     tcase_add_test(tc, destroy_and_references);
     tcase_add_test(tc, owners);
-    tcase_add_test(tc, reserved_lkey);
+    tcase_add_test(tc, not_for_users);
     tcase_add_test(tc, no_engine);
     suite_add_tcase(suite, tc);
     return t_main(suite);

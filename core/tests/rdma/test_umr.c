@@ -392,6 +392,93 @@ START_TEST(refuses_key)
 }
 END_TEST
 
+/*
+ * A user's queue reaches the lists that its context made, and memory windows,
+ * which the kernel makes; not other lists of the kernel's or of others.
+ */
+START_TEST(refuses_owner)
+{
+    static const struct {
+        uint16_t queue, key;
+        Mlx5MkeyMode mode;
+        Mlx5UmrResult want;
+    } rows[] = {
+        { 7, 7, MLX5_MKC_ACCESS_MODE_KLMS, MLX5_UMR_OK },
+        { 7, 7, MLX5_MKC_ACCESS_MODE_KSM, MLX5_UMR_OK },
+        { 7, 0, MLX5_MKC_ACCESS_MODE_KLMS, MLX5_UMR_OK },
+        { 7, 0, MLX5_MKC_ACCESS_MODE_KSM, MLX5_UMR_OWNER },
+        { 7, 8, MLX5_MKC_ACCESS_MODE_KLMS, MLX5_UMR_OWNER },
+        { 7, 8, MLX5_MKC_ACCESS_MODE_KSM, MLX5_UMR_OWNER },
+        { 7, MLX5_SHARED_UID, MLX5_MKC_ACCESS_MODE_KSM, MLX5_UMR_OK },
+        { 0, 7, MLX5_MKC_ACCESS_MODE_KSM, MLX5_UMR_OK },
+    };
+
+    qp.st = MLX5_QP_ST_RC;
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        uint32_t key = free_key(rows[i].mode, 4);
+        Ask a = { .key = key, .mask = B(M_LEN) };
+
+        mlx5_mkey_find(h->func, key)->o.uid = rows[i].key;
+        qp.o.uid = rows[i].queue;
+        ck_assert_int_eq(ask(&a), rows[i].want);
+        qp.st = MLX5_QP_ST_REG_UMR;
+        ck_assert_int_eq(ask(&a), MLX5_UMR_OK);
+        qp.st = MLX5_QP_ST_RC;
+    }
+    qp.o.uid = 0;
+}
+END_TEST
+
+/* Which keys page: those that were told so of one of their pages. */
+START_TEST(paged_keys)
+{
+    uint32_t key = free_key(MLX5_MKC_ACCESS_MODE_MTT, 8);
+    Mlx5Mkey *mkey = mlx5_mkey_find(h->func, key);
+    Ask a = enable_ask(key, pdn, 0x5000, 8), b;
+    Ask off = { .key = key, .mask = B(M_FREE) };
+    uint32_t list = free_key(MLX5_MKC_ACCESS_MODE_KSM, 4);
+    uint8_t ksm[64] = { 0 };
+
+    ck_assert_int_eq(ask(&a), MLX5_UMR_OK);
+    ck_assert(!mkey->paged);
+    /* Nothing was ever said of the second eight: an error, not a fault. */
+    MLX5_SET(mkc, a.mkc, len, 16 << 12);
+    b = (Ask){ .key = key, .mask = B(M_LEN) };
+    memcpy(b.mkc, a.mkc, sizeof(b.mkc));
+    ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+    ck_assert_int_eq(check(pdn, key, 0x5000 + 0x8000, 8),
+                     MLX5_MKEY_TRANSLATION);
+    /* A page goes, or may be read alone. */
+    for (uint64_t rights = 0; rights < 2; rights++) {
+        b = (Ask){ .key = key, .octowords = 4, .va = XLT_GPA, .bytes = 64,
+                   .lkey = dma_key };
+        fake_mem_set_be64(h, XLT_GPA + 56, rights ? 0x100000 | rights : 0);
+        ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+        ck_assert(mkey->paged);
+        ck_assert_int_eq(check(pdn, key, 0x5000 + 0x8000, 8),
+                         rights ? MLX5_MKEY_FREE : MLX5_MKEY_FAULT);
+        /* Revoked, it may be pinned memory's next; but not twice. */
+        MLX5_SET(mkc, off.mkc, free, 1);
+        ck_assert_int_eq(ask(&off), MLX5_UMR_OK);
+        ck_assert_int_eq(mkey->paged, rights);
+    }
+    /* Loaded while still free, in several parts: not forgotten. */
+    ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+    ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+    ck_assert(mkey->paged);
+
+    mkey = mlx5_mkey_find(h->func, list);
+    b = (Ask){ .key = list, .is_inline = true, .octowords = 4, .xlt = ksm,
+               .xlt_bytes = 64 };
+    t_klm(ksm, 0, dma_key, MLX5_NULL_MKEY);
+    ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+    ck_assert(!mkey->paged);
+    t_klm(ksm + 48, 0, MLX5_NULL_MKEY, 0);
+    ck_assert_int_eq(ask(&b), MLX5_UMR_OK);
+    ck_assert(mkey->paged);
+}
+END_TEST
+
 START_TEST(refuses_context)
 {
     uint32_t key = free_key(MLX5_MKC_ACCESS_MODE_MTT, 4);
@@ -511,6 +598,8 @@ int main(void)
     tcase_add_test(tc, window_rebind);
     tcase_add_test(tc, window_refused);
     tcase_add_test(tc, refuses_key);
+    tcase_add_test(tc, refuses_owner);
+    tcase_add_test(tc, paged_keys);
     tcase_add_test(tc, refuses_context);
     tcase_add_test(tc, refuses_translations);
     tcase_add_test(tc, reads_once);
