@@ -54,6 +54,13 @@ static void o_free(OTest *o)
     g_free(o);
 }
 
+/* The driver sets the capability, or leaves it. */
+static void choose_scheme(OTest *o, bool memory)
+{
+    MLX5_SET(odp_cap, o->t->h->func->fw->caps.cur[MLX5_CAP_GROUP_ODP],
+             mem_page_fault, memory);
+}
+
 /* Page @i comes (@bits) or goes (0), as the driver's UMR would have it. */
 static void set_page(OTest *o, uint32_t i, uint64_t bits)
 {
@@ -592,6 +599,7 @@ START_TEST(atomics)
         uint64_t plain = DST, at = VA + 4096 + 8;
         Fault f;
 
+        choose_scheme(o, _i);
         paged_fill(o, 1);
         fake_mem_set_be64(o->t->h, PAGE_GPA(1) + 8, 0);
         fake_mem_set_be64(o->t->h, plain, 0);
@@ -603,8 +611,10 @@ START_TEST(atomics)
         r_post(&o->t->a, &w);
         r_quiet(&o->t->a);
         ck_assert(next_fault(o, &f));
-        ck_assert_uint_eq(f.sub, remote ? SUB_RDMA : SUB_WQE);
-        if (remote) {
+        ck_assert_uint_eq(f.sub, _i ? SUB_MEMORY : remote ? SUB_RDMA : SUB_WQE);
+        if (_i) {
+            ck_assert_uint_eq(MEM(&f, va), VA + 4096);
+        } else if (remote) {
             ck_assert_uint_eq(RDMA(&f, page_fault_type), 6);
             ck_assert_uint_eq(RDMA(&f, rdma_op_len), 8);
         } else {
@@ -629,6 +639,7 @@ START_TEST(datagram_send)
     RWqe w = r_wqe(MLX5_OPCODE_SEND);
     Fault f;
 
+    choose_scheme(o, _i);
     paged_fill(o, 1);
     o->msg_va = VA + 4000;
     o->msg_len = 500;
@@ -637,8 +648,10 @@ START_TEST(datagram_send)
     r_data(&w, o->msg_va, 500, o->key);
     r_post(&o->t->a, &w);
     ck_assert(next_fault(o, &f));
-    ck_assert_uint_eq(WQE(&f, page_fault_type), 1);
-    ck_assert_uint_eq(WQE(&f, wq_number), o->t->a.qpn);
+    if (_i == 0) {
+        ck_assert_uint_eq(WQE(&f, page_fault_type), 1);
+        ck_assert_uint_eq(WQE(&f, wq_number), o->t->a.qpn);
+    }
     bring(o, &f);
     resume(o, &f, false);
     pager(o);
@@ -711,17 +724,20 @@ START_TEST(shared_receive)
     uint8_t cqe[64];
     Fault f;
 
+    choose_scheme(o, _i);
     r_fill(o->t->h, SRC, 9000, 3);
     o->msg_va = VA + 100;
     o->msg_len = 9000;
     r_data(&w, SRC, 9000, o->t->key);
     r_post(&o->t->a, &w);
     ck_assert(next_fault(o, &f));
-    ck_assert_uint_eq(f.sub, SUB_WQE);
-    ck_assert_uint_eq(WQE(&f, page_fault_type), 0);
-    ck_assert_uint_eq(WQE(&f, wq_number), srq->o.id);
-    ck_assert_uint_eq(WQE(&f, wqe_index), 0);
-    ck_assert_uint_eq(WQE(&f, packet_length), 1024);
+    if (_i == 0) {
+        ck_assert_uint_eq(f.sub, SUB_WQE);
+        ck_assert_uint_eq(WQE(&f, page_fault_type), 0);
+        ck_assert_uint_eq(WQE(&f, wq_number), srq->o.id);
+        ck_assert_uint_eq(WQE(&f, wqe_index), 0);
+        ck_assert_uint_eq(WQE(&f, packet_length), 1024);
+    }
     bring(o, &f);
     resume(o, &f, false);
     pager(o);
@@ -739,11 +755,9 @@ START_TEST(memory_scheme)
 {
     const Row *row = &rows[_i];
     OTest *o = o_new(row->st);
-    Mlx5Func *func = o->t->h->func;
     Fault f, bad;
 
-    MLX5_SET(odp_cap, func->fw->caps.cur[MLX5_CAP_GROUP_ODP], mem_page_fault,
-             1);
+    choose_scheme(o, true);
     paged_fill(o, 2);
     post_row(o, row, VA + 4000, 3 * 4096, DST);
     ck_assert(next_fault(o, &f));
@@ -758,6 +772,130 @@ START_TEST(memory_scheme)
     pager(o);
     r_sent(&o->t->a, 0, row->opcode);
     paged_same(o, DST, VA + 4000, 3 * 4096);
+    o_free(o);
+}
+END_TEST
+
+static void memory_message(const Row *row, uint64_t va, uint64_t len)
+{
+    OTest *o = o_new(row->st);
+    unsigned next = 0;
+    Fault f;
+
+    choose_scheme(o, true);
+    paged_fill(o, 5);
+    r_fill(o->t->h, DST, len, 77);
+    post_row(o, row, va, len, DST);
+    for (; next_fault(o, &f); next++) {
+        uint64_t page = (va & ~UINT64_C(4095)) + next * 4096;
+
+        ck_assert_uint_eq(f.sub, SUB_MEMORY);
+        ck_assert_uint_eq(MEM(&f, mkey), o->key);
+        ck_assert_uint_eq(MEM(&f, va), page);
+        ck_assert_uint_le(page + MEM(&f, demand_fault_pages) * 4096,
+                          (va + len + 4095) & ~UINT64_C(4095));
+        r_quiet(&o->t->a);
+        bring(o, &f);
+        resume(o, &f, false);
+    }
+    ck_assert_uint_eq(next, pages_of(va, len));
+    r_sent(&o->t->a, 0, row->opcode);
+    if (row->opcode == MLX5_OPCODE_SEND) {
+        r_received(&o->t->b, 0, MLX5_CQE_RESP_SEND, len);
+    }
+    paged_same(o, DST, va, len);
+    o_free(o);
+}
+
+/* A fault at each page of a message, and no other. */
+START_TEST(memory_every_page)
+{
+    memory_message(&rows[_i], VA, 1);
+    memory_message(&rows[_i], VA + 4095, 2);
+    memory_message(&rows[_i], VA + 0xf01, 3 * 4096 + 77);
+    memory_message(&rows[_i], VA + 8, PAGES * 4096 - 100);
+}
+END_TEST
+
+/* The page cannot be had, at each page of a message. */
+START_TEST(memory_error)
+{
+    for (unsigned good = 0; good < 4; good++) {
+        OTest *o = o_new(rows[_i].st);
+        Fault f;
+        uint8_t cqe[64];
+
+        choose_scheme(o, true);
+        post_row(o, &rows[_i], VA, 4 * 4096, DST);
+        for (unsigned i = 0; i < good; i++) {
+            ck_assert(next_fault(o, &f));
+            bring(o, &f);
+            resume(o, &f, false);
+        }
+        ck_assert(next_fault(o, &f));
+        resume(o, &f, true);
+        fake_host_advance(o->t->h, 700000);
+        ck_assert(r_poll(&o->t->a, &o->t->a.scq, cqe));
+        ck_assert_uint_eq(MLX5_GET(cqe64, cqe, opcode), MLX5_CQE_REQ_ERR);
+        ck_assert_int_eq(o->t->a.qp->state, MLX5_QP_STATE_ERR);
+        resume_refused(o, &f, MLX5_CMD_STAT_BAD_RES_STATE_ERR,
+                       MLX5_SYND_ODP_TOKEN);
+        o_free(o);
+    }
+}
+END_TEST
+
+/*
+ * All memory of a process, as the driver makes it in this scheme: a list of a
+ * key of its own without pages, and children where something was used. Both
+ * kinds of fault name the list, if it is the kernel's.
+ */
+START_TEST(memory_implicit)
+{
+    OTest *o = o_new(MLX5_QP_ST_RC);
+    TestCmd c = { 0 };
+    uint32_t none, list, want;
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+    uint8_t klm[16] = { 0 };
+    Fault f;
+
+    choose_scheme(o, true);
+    t_mkc(T_MKC(&c), MLX5_MKC_ACCESS_MODE_MTT, o->t->pdn, 0, 0, T_ALL_ACCESS);
+    MLX5_SET(mkc, T_MKC(&c), length64, 1);
+    MLX5_SET(mkc, T_MKC(&c), log_page_size, 61);
+    MLX5_SET(create_mkey_in, c.in, pg_access, 1);
+    none = t_mkey_create(o->t->h, &c, t_mkey_len(&c, 4, 4));
+    memset(&c, 0, sizeof(c));
+    t_mkc(T_MKC(&c), MLX5_MKC_ACCESS_MODE_KSM, o->t->pdn, 0, 0, T_ALL_ACCESS);
+    MLX5_SET(mkc, T_MKC(&c), length64, 1);
+    MLX5_SET(mkc, T_MKC(&c), log_page_size, 30);
+    t_klm(T_XLT(&c), 1u << 30, o->t->key, 0);
+    t_klm(T_XLT(&c) + 16, 1u << 30, none, 1u << 30);
+    list = t_mkey_create(o->t->h, &c, t_mkey_len(&c, 4, 2));
+    want = _i ? none : list;
+    mlx5_mkey_find(o->t->h->func, list)->o.uid = _i ? 7 : 0;
+
+    r_raddr(&w, DST, o->t->key);
+    r_data(&w, (1u << 30) - 100, 300, list);
+    r_post(&o->t->a, &w);
+    ck_assert(next_fault(o, &f));
+    ck_assert_uint_eq(MEM(&f, mkey), want);
+    ck_assert_uint_eq(MEM(&f, va), 1u << 30);
+    ck_assert_uint_eq(MEM(&f, demand_fault_pages), 1);
+    /* A child whose first page is VA's, which is not there either. */
+    t_klm(klm, 1u << 30, o->key, VA);
+    mlx5_func_lock(o->t->h->func);
+    mlx5_mkey_load(mlx5_mkey_find(o->t->h->func, list), 2, klm, 2, 0);
+    mlx5_func_unlock(o->t->h->func);
+    resume(o, &f, false);
+    r_quiet(&o->t->a);
+    ck_assert(next_fault(o, &f));
+    ck_assert_uint_eq(MEM(&f, mkey), _i ? o->key : list);
+    ck_assert_uint_eq(MEM(&f, va), _i ? VA : 1u << 30);
+    set_page(o, 0, MLX5_MTT_RD | MLX5_MTT_WR);
+    resume(o, &f, false);
+    r_sent(&o->t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    ck_assert(r_same(o->t->h, PAGE_GPA(0), DST + 100, 200));
     o_free(o);
 }
 END_TEST
@@ -809,6 +947,7 @@ START_TEST(null_in_list)
     t_mkc(T_MKC(&c), MLX5_MKC_ACCESS_MODE_KSM, o->t->pdn, 0, 0, T_ALL_ACCESS);
     MLX5_SET(mkc, T_MKC(&c), length64, 1);
     MLX5_SET(mkc, T_MKC(&c), log_page_size, 30);
+    MLX5_SET(create_mkey_in, c.in, pg_access, 1);
     t_klm(T_XLT(&c), 1u << 30, MLX5_NULL_MKEY, 0);
     list = t_mkey_create(o->t->h, &c, t_mkey_len(&c, 4, 1));
     r_raddr(&w, DST, o->t->key);
@@ -844,11 +983,14 @@ int main(void)
     tcase_add_loop_test(tc, queue_behind, 0, n);
     tcase_add_loop_test(tc, nobody_listens, 0, n);
     tcase_add_loop_test(tc, memory_scheme, 0, n);
+    tcase_add_loop_test(tc, memory_every_page, 0, n);
+    tcase_add_loop_test(tc, memory_error, 0, n);
+    tcase_add_loop_test(tc, memory_implicit, 0, 2);
     tcase_add_test(tc, resume_refusals);
-    tcase_add_test(tc, atomics);
-    tcase_add_test(tc, datagram_send);
+    tcase_add_loop_test(tc, atomics, 0, 2);
+    tcase_add_loop_test(tc, datagram_send, 0, 2);
     tcase_add_test(tc, datagram_receive);
-    tcase_add_test(tc, shared_receive);
+    tcase_add_loop_test(tc, shared_receive, 0, 2);
     tcase_add_loop_test(tc, null_key, 0, 2);
     tcase_add_test(tc, null_in_list);
     suite_add_tcase(s, tc);
