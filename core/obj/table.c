@@ -168,10 +168,18 @@ static void free_one(void *obj, void *opaque)
     g_free(obj);
 }
 
+/* It goes with its space, and not once more with the last that names it. */
+static void keep_one(void *obj, void *opaque)
+{
+    (void)opaque;
+    ((Mlx5Obj *)obj)->last_ref = false;
+}
+
 static void space_clear(Space *space, Mlx5ObjType type)
 {
     const Mlx5ObjTypeInfo *info = &types[type];
 
+    space_foreach(space, keep_one, NULL);
     /* Release all before freeing any: objects of a type may name each other. */
     if (info->free) {
         space_foreach(space, release_one, (void *)info);

@@ -439,6 +439,29 @@ START_TEST(access_translation)
 }
 END_TEST
 
+/* Reset while a window is bound to a key that a user context left behind. */
+START_TEST(reset_of_left_behind)
+{
+    Mlx5Obj *pd = mlx5_obj_get(h->func, MLX5_OBJ_PD, pdn);
+    Mlx5Mkey *region, *window;
+    uint32_t key;
+    TestCmd t;
+
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    key = t_mkey_create(h, &t, t_mkey_len(&t, 1, 1));
+    region = mlx5_mkey_find(h->func, key);
+    base(&t, MLX5_MKC_ACCESS_MODE_MTT);
+    key = t_mkey_create(h, &t, t_mkey_len(&t, 1, 1));
+    window = mlx5_mkey_find(h->func, key);
+    mlx5_mkey_bind(window, region);
+    region->o.last_ref = true;
+    region->memic = pd; /* anything that must be let go once */
+    mlx5_obj_ref(pd);
+    mlx5_func_reset(h->func);
+    ck_assert_uint_eq(mlx5_obj_total(h->func), 0);
+}
+END_TEST
+
 /* Large tables are kept in pieces; every piece is found again. */
 START_TEST(translation_storage)
 {
@@ -561,6 +584,7 @@ int main(void)
     tcase_add_test(tc, access_page_sizes);
     tcase_add_test(tc, create_present_bits);
     tcase_add_test(tc, access_translation);
+    tcase_add_test(tc, reset_of_left_behind);
     tcase_add_test(tc, translation_storage);
     tcase_add_test(tc, ranges_join);
     tcase_add_test(tc, reserved_lkey);
