@@ -85,6 +85,13 @@ enum {
 /** cqe_sig_err.domain (libmlx5 verbs.c). */
 enum { MLX5_SIG_DOMAIN_WIRE = 0, MLX5_SIG_DOMAIN_MEMORY = 1 };
 
+/** A signature of the wire of which the first @bytes came. */
+typedef struct Mlx5SigPart {
+    uint64_t block;
+    uint32_t bytes;
+    uint8_t sig[MLX5_SIG_MAX_BYTES];
+} Mlx5SigPart;
+
 /** The byte stream format of a key, parsed, and what hangs on it. */
 typedef struct Mlx5Sig {
     Mlx5SigDomain mem, wire;
@@ -96,10 +103,11 @@ typedef struct Mlx5Sig {
     bool armed;
     bool failed;             /* @error is to be reported */
     Mlx5SigError error;
-    /* A signature of the wire of which a part came. */
-    uint64_t part_block;
-    uint32_t part_bytes;
-    uint8_t part[MLX5_SIG_MAX_BYTES];
+    Mlx5SigPart part;
+    /* As it was before the last access, which began at @before_off: the same
+     * access may come again, when a page of it was missing. */
+    Mlx5SigPart before;
+    uint64_t before_off;
 } Mlx5Sig;
 
 /** Bytes of a BSF of 64: basic, extended, and inline for wire and memory. */

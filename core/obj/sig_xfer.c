@@ -356,13 +356,26 @@ static Mlx5MkeyResult end_wire(Io *io, uint64_t block, const uint8_t *data,
 static bool take_part(Mlx5Sig *sig, uint64_t block, uint32_t at, uint32_t len,
                       const uint8_t *from)
 {
-    if (at && (sig->part_block != block || sig->part_bytes != at)) {
+    Mlx5SigPart *part = &sig->part;
+
+    if (at && (part->block != block || part->bytes != at)) {
         return false;
     }
-    memcpy(sig->part + at, from, len);
-    sig->part_block = block;
-    sig->part_bytes = at + len;
-    return sig->part_bytes == sig->wire.bytes;
+    memcpy(part->sig + at, from, len);
+    part->block = block;
+    part->bytes = at + len;
+    return part->bytes == sig->wire.bytes;
+}
+
+/* An access at @off begins; if it is the last one once more, as that began. */
+static void begin_parts(Mlx5Sig *sig, uint64_t off)
+{
+    if (off == sig->before_off) {
+        sig->part = sig->before;
+    } else {
+        sig->before = sig->part;
+        sig->before_off = off;
+    }
 }
 
 /* What of one block came: bytes [@in, @in + @len) of it. */
@@ -379,7 +392,7 @@ static Mlx5MkeyResult take_block(Io *io, uint64_t block, uint64_t in,
         return result;
     }
     return end_wire(io, block, data == size ? from : NULL,
-                    get(&sig->wire, sig->part));
+                    get(&sig->wire, sig->part.sig));
 }
 
 static Mlx5MkeyResult scatter(Io *io, uint64_t off, uint64_t len,
@@ -457,6 +470,7 @@ Mlx5MkeyResult mlx5_sig_scatter(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
 
     if (result == MLX5_MKEY_OK) {
         io.ranges = g_array_new(false, false, sizeof(Mlx5Range));
+        begin_parts(io.sig, va - mkey->start);
         result = scatter(&io, va - mkey->start, len, from);
         g_array_unref(io.ranges);
     }
