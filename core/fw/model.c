@@ -67,6 +67,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
          */
         .atomic = true,
         .odp = true,
+        .odp_mem = true,
         .roce = true,
         .cqe_compression = true,
         .cqe_128_always = true,
