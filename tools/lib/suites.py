@@ -13,6 +13,7 @@ A guest suite is a folder with a file suite.ini:
     memory-flat = no         the emulator's own memory must not grow after the
                              first minute
     make = guest-tests/verbs a folder whose Makefile takes SYSROOT and OUT
+    module = guest-tests/m   a folder with the Kbuild of a kernel module
     compile = probe.c        programs of one C file each, to be built for it
     libs = -libverbs         what these are linked with
     run = run                what is run in the guest
@@ -45,6 +46,7 @@ from pathlib import Path
 import build
 import emumem
 import inspectsuite
+import kmodules
 import machine
 import programs
 import rows
@@ -56,6 +58,12 @@ from step import Failure
 
 SUITES = REPO / "guest-tests/suites"
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
+
+# A module of ours is neither the kernel's own nor signed: the kernel says so,
+# and flags it.
+OWN_MODULE_LOG = re.compile(r"(loading out-of-tree module|module verification"
+                            r" failed: signature).* taint")
+OWN_MODULE_TAINT = 1 << 12 | 1 << 13
 
 Suite = namedtuple("Suite", "name title default run")
 # @status: write what comes of a suite to docs/status.md, not compare it.
@@ -199,7 +207,7 @@ def guest_options(entry, share):
         cold=entry.getboolean("cold", False))
 
 
-def stage(folder, entry, image, out):
+def stage(folder, entry, guest, image, out):
     """Put a suite's files and programs into the folder @out."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
     shutil.copy2(SUITES / "lib.sh", out)
@@ -208,6 +216,9 @@ def stage(folder, entry, image, out):
         program = programs.compiled(image, [folder / source],
                                         Path(source).stem, libs)
         shutil.copy2(program, out)
+    if "module" in entry:
+        for path in kmodules.made(REPO / entry["module"], guest, image):
+            shutil.copy2(path, out)
     if "make" in entry:
         where = REPO / entry["make"]
         for path in programs.made(where, image).iterdir():
@@ -219,7 +230,7 @@ def run_guest_suite(folder, entry, context):
     """Run one suite in a guest of its own. Return: Results."""
     image = build.build(context.guest)
     with tempfile.TemporaryDirectory(prefix="mlx5sim-suite-") as share:
-        stage(folder, entry, image, Path(share))
+        stage(folder, entry, context.guest, image, Path(share))
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
             results = run_watched(guest, entry, context)
@@ -228,7 +239,7 @@ def run_guest_suite(folder, entry, context):
             if entry.getboolean("status", False):
                 results.append(check_status(folder.name, image, results,
                                             context))
-            results += check_end(guest)
+            results += check_end(guest, "module" in entry)
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
     return results
@@ -305,24 +316,28 @@ def explained():
     return rows
 
 
-def check_kernel_log(guest):
-    """Return a Result that tells whether the kernel warned of anything."""
+def check_kernel_log(guest, own_module):
+    """Return a Result that tells whether the kernel warned of anything; that
+    a module of ours was loaded, if one was, is no news."""
     log = guest.agent.capture(["dmesg", "-t", "-l", "emerg,alert,crit,err,"
                                "warn"])[1]
-    rows = explained()
+    patterns = [pattern for pattern, _ in explained()]
+    tainted = int(guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1])
+    if own_module:
+        patterns.append(OWN_MODULE_LOG)
+        tainted &= ~OWN_MODULE_TAINT
     lines = [line for line in log.splitlines()
-             if line.strip() and not any(p.search(line) for p, _ in rows)]
-    tainted = guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1]
-    if tainted.strip() != "0":
-        lines.append(f"the kernel is tainted: {tainted.strip()}")
+             if line.strip() and not any(p.search(line) for p in patterns)]
+    if tainted:
+        lines.append(f"the kernel is tainted: {tainted}")
     return Result("the kernel's log holds no warning",
                   FAIL if lines else PASS, "\n".join(lines[:60]))
 
 
-def check_end(guest):
+def check_end(guest, own_module):
     """Return Results on the guest and on QEMU after a suite."""
     try:
-        results = [check_kernel_log(guest)]
+        results = [check_kernel_log(guest, own_module)]
     except (GuestGone, TimeoutError):
         return [Result("the guest answers at the end", FAIL,
                        guest.last_words())]
