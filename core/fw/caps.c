@@ -191,7 +191,7 @@ static void set_qos(Mlx5Caps *caps, const Mlx5FuncProps *p)
      * Registers C that a meter could put its colour in: all that steering has.
      * It promises no meter; flow_meter and log_max_flow_meter stay 0.
      */
-    QOS_SET(caps, flow_meter_reg_id, 0xff);
+    QOS_SET(caps, flow_meter_reg_id, pp || sched ? 0xff : 0);
     QOS_SET(caps, packet_pacing, pp);
     QOS_SET(caps, packet_pacing_burst_bound, pp);
     QOS_SET(caps, packet_pacing_typical_size, pp);

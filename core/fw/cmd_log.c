@@ -10,14 +10,15 @@
 void mlx5_cmd_log_add(Mlx5Func *func, const Mlx5Cmd *cmd, unsigned slot)
 {
     Mlx5CmdLog *log = &func->fw->log;
+    uint64_t number = func->fw->commands - 1;
     Mlx5CmdNote *n;
 
     if (!log->notes) {
         log->notes = g_new(Mlx5CmdNote, MLX5_CMD_LOG_COUNT);
     }
-    n = &log->notes[log->count % MLX5_CMD_LOG_COUNT];
+    n = &log->notes[number % MLX5_CMD_LOG_COUNT];
     *n = (Mlx5CmdNote){
-        .number = log->count++, .time_ns = mlx5_clock_ns(func), .slot = slot,
+        .number = number, .time_ns = mlx5_clock_ns(func), .slot = slot,
         .opcode = cmd->opcode, .status = cmd->status,
         .syndrome = cmd->syndrome,
         .in_len = MIN(cmd->in_len, MLX5_CMD_LOG_BYTES),
@@ -32,10 +33,10 @@ void mlx5_cmd_log_foreach(Mlx5Func *func,
                           void *opaque)
 {
     const Mlx5CmdLog *log = &func->fw->log;
-    uint64_t first = log->count > MLX5_CMD_LOG_COUNT
-                         ? log->count - MLX5_CMD_LOG_COUNT : 0;
+    uint64_t end = func->fw->commands;
+    uint64_t first = end > MLX5_CMD_LOG_COUNT ? end - MLX5_CMD_LOG_COUNT : 0;
 
-    for (uint64_t i = first; i < log->count; i++) {
+    for (uint64_t i = first; i < end; i++) {
         fn(&log->notes[i % MLX5_CMD_LOG_COUNT], opaque);
     }
 }
@@ -43,5 +44,4 @@ void mlx5_cmd_log_foreach(Mlx5Func *func,
 void mlx5_cmd_log_clear(Mlx5Func *func)
 {
     g_clear_pointer(&func->fw->log.notes, g_free);
-    func->fw->log.count = 0;
 }

@@ -23,10 +23,9 @@ typedef struct Mlx5CmdNote {
 
 typedef struct Mlx5CmdLog {
     Mlx5CmdNote *notes;      /* a ring, made at the first command */
-    uint64_t count;          /* ever */
 } Mlx5CmdLog;
 
-/** @cmd is done. */
+/** @cmd is done and counted: the last of Mlx5Fw.commands. */
 void mlx5_cmd_log_add(Mlx5Func *func, const Mlx5Cmd *cmd, unsigned slot);
 /** Call @fn for each that is kept, the oldest first. */
 void mlx5_cmd_log_foreach(Mlx5Func *func,
