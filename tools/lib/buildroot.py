@@ -11,6 +11,8 @@ namespaces for it.
 import fnmatch
 import hashlib
 import os
+import shlex
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -122,3 +124,21 @@ class BuildRoot:
         """Run a command with this root. @folders, pairs of a folder here and
         one there, are to be seen in it. Return: the CompletedProcess."""
         return subprocess.run(self.command(argv, folders), **popen)
+
+
+def unpack_source(suite, package, wanted, out):
+    """Unpack @wanted, patterns of tar, of a linux-source package to @out."""
+    apt = Suite(suite)
+    debs = [d for d in apt.resolve([package]) if d.name == package]
+    with step(f"{package} {debs[0].version}: fetch and unpack"):
+        deb = str(apt.fetch(debs)[0])
+        shutil.rmtree(out, ignore_errors=True)
+        Path(out).mkdir(parents=True)
+        # The package holds one tarball, in which all lies in one folder.
+        command = (f"set -o pipefail; dpkg-deb --fsys-tarfile "
+                   f"{shlex.quote(deb)} | tar -xO --wildcards "
+                   f"'./usr/src/*.tar.xz' | xz -dcT0 | tar -x -C "
+                   f"{shlex.quote(str(out))} --strip-components=1 --wildcards "
+                   + " ".join(shlex.quote(f"*/{w}") for w in wanted))
+        subprocess.run(["bash", "-c", command], check=True)
+    return debs[0].version

@@ -5,6 +5,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import builddriver
 import demo
 import inspectverb
 import testverb
@@ -101,6 +102,16 @@ def build_parser():
         help="seconds that the suites of sustained traffic last")
     add("--verbose", action="store_true",
         help="print all that guest suites print")
+    new = verb("build-driver", builddriver.build_driver, "Build RDMA core, "
+               "mlx5_core and mlx5_ib with debug information for the guest's "
+               "kernel; guests use them from then on.")
+    add = new.add_argument
+    add("--guest", default="trixie", metavar="G", help=GUEST_HELP)
+    add("--source", metavar="DIR", help="kernel source to build from; made, "
+        "with the source of the guest's kernel, if it isn't there (default: "
+        "that source as it is)")
+    add("--stock", action="store_true",
+        help="don't build: let the guest use its own drivers again")
     return parser
 
 

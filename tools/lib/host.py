@@ -26,10 +26,11 @@ def missing_packages(names):
     return [name for name in names if name not in have]
 
 
-def ensure_packages():
-    """Install what is missing, or say how."""
-    names = wanted_packages()
-    stamp = cache("packages-installed")
+def ensure_packages(*more):
+    """Install what is missing, or say how. @more: packages that only some
+    verbs need."""
+    names = wanted_packages() + list(more)
+    stamp = cache("-".join(["packages-installed", *more]))
     if (stamp.exists() and stamp.read_text().split() == names and
             stamp.stat().st_mtime > os.stat(DPKG_STATUS).st_mtime):
         return

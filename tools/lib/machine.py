@@ -17,6 +17,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import driver
 import inspectverb
 import plugin
 import privateqemu
@@ -59,15 +60,18 @@ class Options:
     @share: a host folder to mount at /share, or None.
     @qemu_args: words for QEMU's command line.
     @probe: bring the cards up.
-    @cold: boot plainly."""
+    @cold: boot plainly.
+    @driver: the driver.Driver to have in the guest, None for the one that its
+    user chose."""
 
     def __init__(self, devices=("",), share=None, qemu_args=(), probe=True,
-                 cold=False):
+                 cold=False, driver=None):
         self.devices = list(devices)
         self.share = share
         self.qemu_args = list(qemu_args)
         self.probe = probe
         self.cold = cold
+        self.driver = driver
 
     def must_be_cold(self):
         """Tell whether QEMU words fit no snapshot."""
@@ -275,12 +279,14 @@ def host_identity():
 class Snapshot:
     """A warm guest in the cache, with the drivers loaded or without."""
 
-    def __init__(self, emulator, image, probe):
+    def __init__(self, emulator, image, probe, built):
         self.emulator = emulator
         self.image = image
         self.probe = probe
+        self.driver = built
         parts = [emulator.build_id, image.key, host_identity(), str(probe),
                  WARM_UP, PROBE_MODULES, *emulator.common(image),
+                 *([self.driver.key] if self.driver else []),
                  *memory_words("x")]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         self.folder = cache("warm", key)
@@ -304,6 +310,8 @@ class Snapshot:
         (self.folder / "image").write_text(str(self.image.path))
         machine = boot(self.emulator, self.image, [], memory_words(self.ram))
         with machine:
+            if self.driver:
+                self.driver.install(machine.agent)
             script = WARM_UP
             if self.probe:
                 script += f"modprobe {PROBE_MODULES}\n"
@@ -374,11 +382,14 @@ def start(emulator, image, options):
     words = extra_words(options)
     card = bool(options.devices) or any("mlx5sim" in w
                                         for w in options.qemu_args)
+    built = options.driver or driver.current(image)
     if options.must_be_cold():
         machine = boot(emulator, image, words, memory_words(), card)
+        if built:
+            built.install(machine.agent)
         rescan = False
     else:
-        snapshot = Snapshot(emulator, image, options.probe)
+        snapshot = Snapshot(emulator, image, options.probe, built)
         snapshot.ensure()
         machine = snapshot.restore(words, card)
         rescan = bool(words)

@@ -44,6 +44,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import build
+import driver
 import emumem
 import inspectsuite
 import kmodules
@@ -239,7 +240,8 @@ def run_guest_suite(folder, entry, context):
             if entry.getboolean("status", False):
                 results.append(check_status(folder.name, image, results,
                                             context))
-            results += check_end(guest, "module" in entry)
+            own = "module" in entry or driver.current(image)
+            results += check_end(guest, own)
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
     return results
