@@ -7,6 +7,7 @@ from pathlib import Path
 
 import builddriver
 import demo
+import gdbverb
 import inspectverb
 import testverb
 import timelineverb
@@ -87,6 +88,16 @@ def build_parser():
     new.add_argument("--output", "-o", default="timeline.html", metavar="FILE",
                      help="where to write it (default: timeline.html)")
     add_command(new, "+")
+    new = verb("gdb", gdbverb.gdb, "Boot with the drivers unloaded, connect "
+               "gdb to the kernel, then run CMD in the guest; without CMD, "
+               "load mlx5_ib. The drivers are those of build-driver.")
+    add_guest_options(new)
+    new.add_argument("--script", action="append", metavar="FILE",
+                     help="gdb commands to run; may be repeated")
+    new.add_argument("--batch", action="store_true",
+                     help="no terminal: end with the scripts, status 1 if a "
+                          "command of them failed")
+    add_command(new, "*")
     new = verb("test", testverb.test, "Run test suites; without SUITE the "
                "default set.")
     add = new.add_argument

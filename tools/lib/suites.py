@@ -46,6 +46,7 @@ from pathlib import Path
 import build
 import driver
 import emumem
+import gdbsuite
 import inspectsuite
 import kmodules
 import machine
@@ -99,6 +100,9 @@ def every():
     suites.append(Suite("demo", "the demo of the README holds", True, demo))
     suites.append(Suite("inspect", "the card's live state against what the "
                         "kernel says", True, inspectsuite.run))
+    suites.append(Suite("gdb", "the debugger: breakpoints in modules that are "
+                        "not there yet, arguments, our commands", False,
+                        gdbsuite.run))
     suites.append(Suite("guests", "the demo holds on each of the other guests",
                         False, demo_elsewhere))
     for path in sorted(SUITES.glob("*/suite.ini")):
