@@ -109,6 +109,8 @@ def build_parser():
     add("--ktap", action="store_true", help="print KTAP")
     add("--status", action="store_true",
         help="write docs/status.md from what comes of the suites on it")
+    add("--tour-doc", metavar="FILE", type=Path,
+        help="write what the suite tour saw as a page: docs/tour.md")
     add("--duration", metavar="S", type=int,
         help="seconds that the suites of sustained traffic last")
     add("--verbose", action="store_true",

@@ -24,6 +24,7 @@ A guest suite is a folder with a file suite.ini:
     status = no              its tests are rows of docs/status.md
     objects-left = none      the suite unloads the drivers: afterwards the card
                              must hold no object and no page
+    asks = yes               it may ask for commands of QEMU's monitor: asks.py
 
 The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
 guest, where `run` starts as root and prints TAP. The files `expected` and
@@ -43,6 +44,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
 from pathlib import Path
 
+import asks
 import build
 import driver
 import emumem
@@ -53,12 +55,14 @@ import machine
 import programs
 import rows
 import status
+import tourdoc
 from agent import GuestGone
 from paths import REPO, cache
 from results import FAIL, PASS, SKIP, Result, judge_by_lists, parse_tap
 from step import Failure
 
 SUITES = REPO / "guest-tests/suites"
+TOUR = REPO / "guest-tests/tour"
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
 
 # A module of ours is neither the kernel's own nor signed: the kernel says so,
@@ -70,7 +74,9 @@ OWN_MODULE_TAINT = 1 << 12 | 1 << 13
 Suite = namedtuple("Suite", "name title default run")
 # @status: write what comes of a suite to docs/status.md, not compare it.
 # @duration: seconds that suites with a duration last, None: their own.
-Context = namedtuple("Context", "emulator guest verbose status duration")
+# @tour_doc: where to write what the suite tour saw, or None.
+Context = namedtuple("Context", "emulator guest verbose status duration "
+                     "tour_doc", defaults=(None,))
 
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
@@ -105,6 +111,8 @@ def every():
                         gdbsuite.run))
     suites.append(Suite("guests", "the demo holds on each of the other guests",
                         False, demo_elsewhere))
+    suites.append(Suite("tour", "the life of an ib_device: each statement of "
+                        "docs/tour.md", False, tour))
     for path in sorted(SUITES.glob("*/suite.ini")):
         suites.append(guest_suite(path))
     return suites
@@ -188,9 +196,7 @@ def read_junit(path):
 # Guest suites
 
 def guest_suite(path):
-    config = configparser.ConfigParser(interpolation=None)
-    config.read(path)
-    entry = config["suite"]
+    entry = read_config(path)
     folder = path.parent
 
     def run_suite(context):
@@ -231,14 +237,38 @@ def stage(folder, entry, guest, image, out):
                 shutil.copy2(path, out)
 
 
-def run_guest_suite(folder, entry, context):
-    """Run one suite in a guest of its own. Return: Results."""
+def read_config(path):
+    """Return the section of a suite.ini."""
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(path)
+    return config["suite"]
+
+
+def tour(context):
+    """Run the parts of the tour, and write its page if asked. Return: a
+    Result for each statement."""
+    parts, results = [], []
+    for path in sorted(TOUR.glob("*.ini")):
+        results += run_guest_suite(
+            TOUR, read_config(path), context,
+            lambda share, name=path.stem: parts.extend(
+                tourdoc.read(Path(share, f"tour-{name}.json"))))
+    if context.tour_doc:
+        tourdoc.write(context.tour_doc, parts)
+    return results
+
+
+def run_guest_suite(folder, entry, context, collect=None):
+    """Run one suite in a guest of its own. @collect: called with the shared
+    folder before it goes. Return: Results."""
     image = build.build(context.guest)
     with tempfile.TemporaryDirectory(prefix="mlx5sim-suite-") as share:
         stage(folder, entry, context.guest, image, Path(share))
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
-            results = run_watched(guest, entry, context)
+            results = run_watched(guest, entry, context, share)
+            if collect:
+                collect(share)
             results = judge_by_lists(results, folder, context.guest,
                                      rows.DEFAULT)
             if entry.getboolean("status", False):
@@ -268,16 +298,16 @@ def check_status(suite, image, results, context):
     return Result("docs/status.md is written", PASS, "")
 
 
-def run_watched(guest, entry, context):
+def run_watched(guest, entry, context, share):
     """Run a suite's program and watch the emulator. Return: Results."""
     if not entry.getboolean("memory-flat", False):
-        return run_in_guest(guest, entry, context)
+        return run_in_guest(guest, entry, context, share)
     with emumem.Watch(guest.qemu_pid(), machine.memory_kib()) as watch:
-        results = run_in_guest(guest, entry, context)
+        results = run_in_guest(guest, entry, context, share)
     return results + [emumem.judge(watch.samples)]
 
 
-def run_in_guest(guest, entry, context):
+def run_in_guest(guest, entry, context, share):
     """Run a suite's program. Return: its Results."""
     timeout_s = entry.getint("timeout", 300)
     command = f"cd /share && PATH=/share:$PATH exec ./{entry.get('run', 'run')}"
@@ -286,12 +316,15 @@ def run_in_guest(guest, entry, context):
         lasts_s = context.duration or own_s
         timeout_s += max(0, lasts_s - own_s)
         command = f"export DURATION={lasts_s}; {command}"
+    idle = None
+    if entry.getboolean("asks", False):
+        idle = asks.Asks(guest, share).poll
     with tempfile.TemporaryFile() as out:
         trouble = None
         try:
             status = guest.agent.run(["sh", "-c", command],
                                      stdout=out.fileno(), stderr=out.fileno(),
-                                     timeout_s=timeout_s)
+                                     timeout_s=timeout_s, idle=idle)
         except TimeoutError:
             trouble = f"not done after {timeout_s} s"
         except GuestGone:

@@ -50,7 +50,8 @@ def test(args):
     chosen = choose_suites(args)
     host.ensure_packages()
     context = suites.Context(machine.Emulator(qemubin.find()), args.guest,
-                             args.verbose, args.status, args.duration)
+                             args.verbose, args.status, args.duration,
+                             args.tour_doc)
     outcome = {}
     for suite in chosen:
         began = time.monotonic()
