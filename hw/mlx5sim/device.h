@@ -74,6 +74,8 @@ struct Mlx5simDevice {
     /* Accesses inside the core; @dead admits no more. Atomic. */
     unsigned inflight;
     bool dead;
+    /* The card left its slot without notice; property "gone". Atomic. */
+    bool gone;
     /* With the BQL: inflight or engine.busy may have become zero. */
     QemuCond idle;
     /* A vIOMMU translates our addresses. Written with the BQL. */

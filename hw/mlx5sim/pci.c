@@ -35,13 +35,13 @@
  * Let a thread into the core, which wants no BQL. An access that comes with
  * the BQL gives it up meanwhile, so that a doorbell's work on one vCPU stops
  * neither the others nor the main loop.
- * Return: false if the device is going away. @had_lock is for leave.
+ * Return: false if the device is going away or gone. @had_lock is for leave.
  */
 static bool mlx5sim_core_enter(Mlx5simDevice *s, bool *had_lock)
 {
     qatomic_inc(&s->inflight);
     *had_lock = bql_locked() && !qatomic_read(&s->behind_iommu);
-    if (qatomic_read(&s->dead)) {
+    if (qatomic_read(&s->dead) || qatomic_read(&s->gone)) {
         *had_lock = false;
         return false;
     }
@@ -318,7 +318,7 @@ static void mlx5sim_realize(PCIDevice *dev, Error **errp)
         return;
     }
     s->inflight = 0;
-    s->dead = s->behind_iommu = s->bus_master = false;
+    s->dead = s->gone = s->behind_iommu = s->bus_master = false;
     qemu_cond_init(&s->idle);
     mlx5sim_engine_start(s);
     if (!mlx5sim_init_core(s, errp)) {
@@ -372,6 +372,9 @@ static uint32_t mlx5sim_config_read(PCIDevice *dev, uint32_t addr, int len)
 {
     Mlx5simDevice *s = MLX5SIM(dev);
 
+    if (qatomic_read(&s->gone)) {
+        return UINT32_MAX >> (32 - 8 * len);
+    }
     if (mlx5sim_in_vsc(s, addr, len)) {
         return mlx5_func_vsc_read(s->func, addr - s->vsc_pos);
     }
@@ -381,6 +384,9 @@ static uint32_t mlx5sim_config_read(PCIDevice *dev, uint32_t addr, int len)
 static void mlx5sim_config_write(PCIDevice *dev, uint32_t addr, uint32_t value,
                                  int len)
 {
+    if (qatomic_read(&MLX5SIM(dev)->gone)) {
+        return;
+    }
     if (mlx5sim_in_vsc(MLX5SIM(dev), addr, len)) {
         mlx5_func_vsc_write(MLX5SIM(dev)->func, addr - MLX5SIM(dev)->vsc_pos,
                             value);
@@ -421,6 +427,33 @@ static void mlx5sim_get_state(Object *obj, Visitor *v, const char *name,
     }
 }
 
+static bool mlx5sim_get_gone(Object *obj, Error **errp)
+{
+    return qatomic_read(&MLX5SIM(obj)->gone);
+}
+
+/*
+ * The property "gone": a card that is pulled out. From now on reads give all
+ * ones, writes go nowhere, and the card reaches no memory; QEMU still has the
+ * device, which device_del or the slot's power removes.
+ */
+static void mlx5sim_set_gone(Object *obj, bool value, Error **errp)
+{
+    Mlx5simDevice *s = MLX5SIM(obj);
+
+    if (!s->func || !value) {
+        error_setg(errp, s->func ? "a card that is gone doesn't come back"
+                                 : "the device is not realized");
+        return;
+    }
+    qatomic_set(&s->gone, true);
+    s->bus_master = false;
+    mlx5_func_set_bus_master(s->func, false);
+    if (s->props.dm) {
+        memory_region_set_enabled(&s->memic_ram, false);
+    }
+}
+
 static void mlx5sim_instance_init(Object *obj)
 {
     mlx5sim_props_init_instance(MLX5SIM(obj));
@@ -456,6 +489,10 @@ static void mlx5sim_class_init(ObjectClass *klass, Mlx5simClassData *data)
                               NULL, NULL);
     object_class_property_set_description(klass, "state",
                                           "live state of the card");
+    object_class_property_add_bool(klass, "gone", mlx5sim_get_gone,
+                                   mlx5sim_set_gone);
+    object_class_property_set_description(
+        klass, "gone", "the card was pulled out: reads give all ones");
 }
 
 static Mlx5simInterfaceInfo mlx5sim_interfaces[] = {

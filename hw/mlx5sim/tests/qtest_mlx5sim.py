@@ -510,6 +510,21 @@ def test_hot_unplug_with_netdev():
             unplug(qemu, port, "h0")
 
 
+def test_pulled_out():
+    """a card that is gone reads as all ones, and can still be removed"""
+    with Qemu(PROGRAM, *PORT) as qemu:
+        port = Pci(qemu, 5)
+        for _ in range(2):
+            card = plug(qemu, port, "h0")
+            qemu.qmp("qom-set", path="/machine/peripheral/h0",
+                     property="gone", value=True)
+            equal(card.pci.read(0), 0xffffffff, "ids")
+            equal(card.cmdif_rev(), 0xffff, "BAR0")
+            card.pci.write(Pci.COMMAND, 6, 2)
+            equal(card.pci.read(Pci.COMMAND, 2), 0xffff, "command register")
+            unplug(qemu, port, "h0")
+
+
 def test_link_down():
     """set_link switches the port"""
     with Qemu(PROGRAM, "-netdev", "hubport,id=n0,hubid=0", "-device",
