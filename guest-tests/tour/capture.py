@@ -9,7 +9,6 @@ from probes import Probes
 
 DEVICE = "ib_device"
 BATCH = 16
-FREE_S = 30
 FREES = ("kfree", "free_large", "free_bulk")
 
 
@@ -71,7 +70,8 @@ def add_registration(probes, kernel):
                               ("state", "cache.port_state"),
                               ("pkeys", "cache.pkey.table_len"),
                               ("gids", "cache.gid"))}
-    probes.add("probe", "mlx5r_probe")
+    probes.add("probe", "mlx5r_probe", {"device": kernel.fetch(
+        "auxiliary_device", "dev.kobj.name", "$arg1")})
     probes.add("alloc_call", "_ib_alloc_device", {"size": "$arg1:u64",
                                                   "net": "$arg2:x64"})
     probes.add("alloc", "_ib_alloc_device", {"dev": "$retval:x64"}, True)
@@ -140,10 +140,8 @@ def add_unregistration(probes, kernel, device):
     probes.add("restrack", "rdma_restrack_clean", {"dev": "$arg1:x64"})
     probes.add("release", "ib_device_release", {"device": "$arg1:x64"})
     for name in ("kvfree_call_rcu", "call_rcu"):
-        probes.add(name, name, {"head": "$arg1:x64", "ptr": "$arg2:x64"},
-                   only=f"ptr == {device.address}"
-                   if name == "kvfree_call_rcu" else
-                   f"head == {device.follow('callback_head').address}")
+        probes.add(name, name, {"head": "$arg1:x64"}, only="head == "
+                   f"{device.follow('callback_head').address}")
     probes.add("kfree", "kfree", {"ptr": "$arg1:x64"},
                only=f"ptr == {device.address}")
     probes.add("free_large", "free_large_kmalloc", {"ptr": "$arg2:x64"},
@@ -155,30 +153,47 @@ def add_unregistration(probes, kernel, device):
                                 for i in range(BATCH)))
 
 
-def unbind(kernel, card, wait=False):
-    """Record an unbind. @wait: until the memory of the device is given back,
-    which takes seconds. Return: the events, the device's address, and what
-    could not be watched."""
+def unbind(kernel, card, seconds):
+    """Record an unbind. @seconds: how long to wait until the memory of the
+    device is given back. Return: the events, and the device's address."""
     device = kernel.device(card.ibdev())
     probes = Probes(kernel)
     add_unregistration(probes, kernel, device)
     with probes:
         card.unbind()
-        end = time.monotonic() + (FREE_S if wait else 0)
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             if any(probes.seen(n) for n in FREES):
                 break
             time.sleep(0.2)
-    return probes.events, device.address, probes.refused
+    return probes.events, device.address
 
 
-def bind(kernel, card):
-    """Record a bind. Return: the events, and what could not be watched."""
+def bind(kernel, cards):
+    """Record the binds of cards, one after the other; one that is bound is
+    taken from the driver before, unrecorded. Return: the events of each."""
     probes = Probes(kernel)
     add_registration(probes, kernel)
     with probes:
-        try:
-            card.bind()
-        except OSError:
-            pass             # a probe that fails: the events say why
-    return probes.events, probes.refused
+        for card in cards:
+            probes.pause()
+            if card.bound():
+                card.unbind()
+            probes.go_on()
+            try:
+                card.bind()
+            except OSError:
+                pass         # a probe that fails: the events say why
+    return [of_card(probes.events, card.auxiliary()) for card in cards]
+
+
+def of_card(events, name):
+    """Return the events from the probe of a card's auxiliary device up to
+    the next probe."""
+    found = []
+    for event in events:
+        if event.name == "probe" and found:
+            break
+        if found or (event.name == "probe" and event.args["device"] == name):
+            found.append(event)
+    return found

@@ -61,6 +61,10 @@ class Card:
         return "/dev/infiniband/" + next(self.path.glob(
             "infiniband_verbs/*")).name
 
+    def bound(self):
+        """Tell whether mlx5_ib has the card."""
+        return (DRIVER / self.auxiliary()).exists()
+
     def unbind(self):
         """Take mlx5_ib from the card; it is gone when this returns."""
         (DRIVER / "unbind").write_text(self.auxiliary())

@@ -4,7 +4,6 @@ stay, and each kind of object that stands on them."""
 
 import os
 
-import pyverbs.enums as e
 import uverbs
 from pyverbs.addr import AHAttr, AH, GlobalRoute
 from pyverbs.cq import CQ
@@ -15,7 +14,7 @@ from pyverbs.qp import QP, QPCap, QPInitAttr, QPInitAttrEx
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr, SrqInitAttrEx
 from pyverbs.wq import RwqIndTable, RwqIndTableInitAttr, WQ, WQInitAttr
 from pyverbs.xrcd import XRCD, XRCDInitAttr
-from verbs import PAGE
+from verbs import e, PAGE
 
 CTX = 5                          # RDMA_RESTRACK_CTX
 

@@ -91,6 +91,14 @@ class Probes:
         write("trace_clock", "local")
         self.events = sorted(parse(text), key=lambda e: e.order)
 
+    @staticmethod
+    def pause():
+        write("tracing_on", "0")
+
+    @staticmethod
+    def go_on():
+        write("tracing_on", "1")
+
     def seen(self, name):
         """Tell whether an event has happened, while tracing."""
         return f" {name}: (" in (TRACING / "trace").read_text(

@@ -11,6 +11,10 @@ What the core does at this point is bookkeeping for later: roots where it will
 track each PD, CQ, QP (`restrack`), lists, locks, and an embedded `struct
 device` that is initialised but not added anywhere. Nobody can find the device
 yet: it has no name, no index, no reference to take, and stands in no list.
+
+Where kernels differ: in 6.1 and 6.12 the call is `_ib_alloc_device(size)`, and
+the device starts in the first network namespace; in 7.x it is
+`_ib_alloc_device(size, net)`, so that a device can be born in another.
 """
 
 TITLE = "Allocation"
@@ -80,8 +84,3 @@ def show(tour, size, call, first):
         ["size", "in sysfs", "name", "index", "references", "restrack"],
         [size, first["in_sysfs"], repr(first["name"]), first["index"],
          first["ref"], "yes" if first["res"] else "no"]])
-    tour.text("Where kernels differ: until 6.12 the call is "
-              "`_ib_alloc_device(size)` and the device starts in the first "
-              "network namespace; 7.x has `_ib_alloc_device(size, net)`, so "
-              "that a driver's device can be born in the namespace of its "
-              "parent.")

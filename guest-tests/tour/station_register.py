@@ -9,10 +9,12 @@ the core's list of devices, with the first reference; only now can anybody take
 one. Each `ib_client`, a user of devices inside the kernel, is told of the
 device in the order in which the clients came: the MAD layer, uverbs, the
 connection manager. After them, a twin in sysfs is made for every other network
-namespace. At last user space is told, by the uevent ADD that was held back and,
-on newer kernels, by a netlink notification.
-"""
+namespace. At last user space is told, by the uevent ADD that was held back and
+by a netlink notification, and a second one that names the port's network
+interface.
 
+Where kernels differ: 6.1 has no such notifications, nor `rdma monitor`.
+"""
 
 import capture
 from cards import sh, wait
@@ -146,7 +148,10 @@ def told(tour, mine, events, dev):
     tour.ok(notes and notes[0].order > uevent[0], "last of all")
     tour.ok("[REGISTER]" in tour.notes["monitor"],
             "rdma monitor prints it", tour.notes["monitor"])
-    tour.show(tour.notes["monitor"].splitlines())
+    name = tour.notes["cards"][0].ibdev()
+    tour.show(["$ rdma monitor", *(
+        line for line in tour.notes["monitor"].splitlines()
+        if name in line.split())])
 
 
 def steps(kernel, mine):

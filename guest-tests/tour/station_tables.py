@@ -141,7 +141,7 @@ def conditional(tour, tables):
         tour.ok(all(s in with_ for s in slots),
                 f"card 0 has {', '.join(slots)}", with_)
         tour.same([s for s in slots if s in without], [],
-                  f"card 1 has an empty slot instead")
+                  "card 1 has an empty slot instead")
         call = slots[0]
         tour.same([t[call] for t in tries], [0, refusal],
                   f"a program's {call} works on card 0; on card 1: "

@@ -13,6 +13,10 @@ What is left is memory. `ib_dealloc_device` looks that nothing is tracked any
 more and drops the last reference of the `struct device`; its release function
 hands the memory to RCU, since a reader may still be looking at it. It is freed
 when a grace period is over, seconds later.
+
+Where kernels differ: 6.1 and 6.12 collect such memory and free it in bulk, of
+which a function can be watched; 7.x keeps it in the slab's sheaves. A netlink
+notification there is from 6.12 on.
 """
 
 import ask
@@ -21,6 +25,8 @@ from cards import sh, wait
 
 TITLE = "Unregistration"
 UNREGISTER = 1
+SHEAVES = (6, 18)
+FREE_S = 30
 WORDS = {"remove": "mlx5r_remove", "unregister": "ib_unregister_device",
          "wait": "wait until no reference is left",
          "complete": "the last reference is given back",
@@ -54,12 +60,13 @@ def own(kernel, events, address):
 
 def run(tour):
     kernel, card = tour.kernel, tour.notes["cards"][0]
-    events, address, _ = capture.unbind(kernel, card, wait=True)
+    events, address = capture.unbind(
+        kernel, card, 1 if kernel.level >= SHEAVES else FREE_S)
     events = list(own(kernel, events, address))
     stages(tour, events)
     clients(tour, events)
     order(tour, kernel, events)
-    memory(tour, events)
+    memory(tour, kernel, events)
     left = ask.card(0)["objects"]
     tour.same((left["qp"], left["srq"], left["xrcd"]), (0, 0, 0),
               "the card has no QP, SRQ and XRCD left")
@@ -109,7 +116,7 @@ def order(tour, kernel, events):
                     for e in events), "netlink tells of it")
 
 
-def memory(tour, events):
+def memory(tour, kernel, events):
     named = {e.name: e for e in reversed(events)}
     tour.order(events, ["dealloc", "restrack", "release"],
                "ib_dealloc_device, restrack, release")
@@ -118,8 +125,12 @@ def memory(tour, events):
     freed = [named[n].order for n in capture.FREES if n in named]
     tour.ok(handed and handed[0] > named["release"].order,
             "release hands the memory to RCU", list(named))
-    tour.ok(freed and handed and freed[0] > handed[0],
-            "which frees it later than ib_dealloc_device", list(named))
+    statement = "which frees it later than ib_dealloc_device"
+    if kernel.level >= SHEAVES and not freed:
+        tour.skip(statement, "this kernel collects such objects in sheaves "
+                  "of the slab, without a function that could be watched")
+        return
+    tour.ok(freed and handed and freed[0] > handed[0], statement, list(named))
 
 
 def show(tour, events):

@@ -26,23 +26,18 @@ CARDS = 3
 def life():
     """Record a removal and a probe, then visit the stations about them."""
     began = time.monotonic()
-    trouble = cards.load()
+    cards.load()
     kernel = Kernel()
     tour = Tour(kernel)
     notes = tour.notes
-    notes["trouble"] = trouble
     notes["cards"] = [cards.Card(n) for n in range(CARDS)]
-    first, second, third = notes["cards"]
+    first = notes["cards"][0]
     cards.sh("ip netns add tour")
     cards.wait(first.active)
-    notes["empty"] = ask.card(0)
-    capture.unbind(kernel, first)
     with listen.Listener() as listener:
-        notes["bind"], notes["unseen"] = capture.bind(kernel, first)
+        notes["bind"], notes["bind1"], notes["bind2"] = capture.bind(
+            kernel, notes["cards"])
     notes["uevents"], notes["monitor"] = listener.uevents, listener.said
-    capture.unbind(kernel, second)
-    notes["bind1"], _ = capture.bind(kernel, second)
-    notes["bind2"], _ = capture.bind(kernel, third)
     cards.wait(first.active)
     print(f"# recorded after {time.monotonic() - began:.0f} s", flush=True)
     for name in LIFE:
