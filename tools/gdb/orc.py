@@ -111,18 +111,27 @@ class Orc(Unwinder):
         if not first <= pc < end:
             return None
         info = frame.create_unwind_info(FrameId(registers["rsp"], pc))
-        try:
-            # A return address belongs to the call before it.
-            self.unwind(frame, info, pc - (frame.level() > 0))
-        except gdb.error:
-            pass     # a register that is not known: nothing of the caller is
+        # A return address belongs to the call before it.
+        found = self.caller(frame, pc - (frame.level() > 0))
+        # Nothing but an address of 0 ends a backtrace without complaint.
+        found = found or {"rip": 0, "rsp": registers["rsp"]}
+        for name, value in found.items():
+            info.add_saved_register(
+                name, gdb.Value(value).cast(gdb.lookup_type("unsigned long")))
         return info
 
-    def unwind(self, frame, info, pc):
-        """Tell @info what the caller's registers are, if there is one."""
+    def caller(self, frame, pc):
+        """Return the caller's registers, None if there is no caller or what
+        leads to them is not known."""
+        try:
+            return self.unwind(frame, pc)
+        except gdb.error:
+            return None
+
+    def unwind(self, frame, pc):
         kind, sp_base, sp_offset, bp_base, bp_offset = self.tables.find(pc)
         if kind == END or sp_base not in BASES:
-            return
+            return None
         sp = value_of(frame, BASES[sp_base])
         if sp_base == SP_INDIRECT:
             sp = self.tables.word(sp) + sp_offset
@@ -130,14 +139,11 @@ class Orc(Unwinder):
             sp = self.tables.word(sp + sp_offset)
         else:
             sp += sp_offset
-        if kind == CALL:
-            bp = self.caller_bp(frame, sp, bp_base, bp_offset)
-            save(info, "rip", self.tables.word(sp - 8))
-            save(info, "rsp", sp)
-            if bp is not None:
-                save(info, "rbp", bp)
-        else:
-            self.save_interrupted(info, sp, kind)
+        if kind != CALL:
+            return self.interrupted(sp, kind)
+        found = {"rip": self.tables.word(sp - 8), "rsp": sp}
+        bp = self.caller_bp(frame, sp, bp_base, bp_offset)
+        return found if bp is None else dict(found, rbp=bp)
 
     def caller_bp(self, frame, sp, base, offset):
         if base == BP_PREV_SP:
@@ -148,19 +154,15 @@ class Orc(Unwinder):
             return None
         return self.tables.word(bp + offset) if base == BP_BP else bp
 
-    def save_interrupted(self, info, sp, kind):
-        rip = PT_REGS.index("rip")
-        first = rip if kind == REGS_PARTIAL else 0
-        if self.tables.word(sp + 8 * (rip - first)) >> 63 == 0:
-            return       # user space: another stack, and no table
-        for i, name in enumerate(PT_REGS[first:]):
-            if name.startswith("r"):
-                save(info, name, self.tables.word(sp + 8 * i))
-
-
-def save(info, name, value):
-    kind = gdb.lookup_type("unsigned long")
-    info.add_saved_register(name, gdb.Value(value).cast(kind))
+    def interrupted(self, sp, kind):
+        """Return the registers that the kernel was entered with, None if that
+        was from user space: its stack is another, and has no table."""
+        names = PT_REGS
+        if kind == REGS_PARTIAL:
+            names = names[names.index("rip"):]
+        found = {name: self.tables.word(sp + 8 * i)
+                 for i, name in enumerate(names) if name.startswith("r")}
+        return found if found["rip"] >> 63 else None
 
 
 def value_of(frame, name):
