@@ -14,6 +14,10 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 for setting in ("confirm off", "pagination off", "breakpoint pending on",
                 "print pretty on", "width 0"):
     gdb.execute(f"set {setting}")
+try:
+    gdb.execute("set debuginfod enabled off")
+except gdb.error:
+    pass     # a gdb that asks nobody
 
 import modules  # noqa: E402
 

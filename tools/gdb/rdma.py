@@ -25,7 +25,9 @@ def device_array():
     """Return the array; other files have variables of its name, too."""
     symbols = gdb.lookup_static_symbols("devices")
     for symbol in symbols:
-        if symbol.symtab.filename.endswith("infiniband/core/device.c"):
+        objfile = symbol.symtab.objfile.filename
+        if objfile.endswith("/ib_core.ko") and \
+                str(symbol.type) == "struct xarray":
             return symbol.value()
     raise gdb.GdbError("ib_core is not loaded, or has no symbols")
 
@@ -81,17 +83,23 @@ class Res(gdb.Command):
     def invoke(self, argument, from_tty):
         device = choose(argument.strip())
         entry_kind = gdb.lookup_type("struct rdma_restrack_entry").pointer()
-        if not device["res"]:
-            print("none yet")
-            return
-        for number, kind in resource_kinds():
-            for index, entry, _ in xarray.entries(device["res"][number]["xa"]):
-                e = gdb.Value(entry).cast(entry_kind).dereference()
-                task = e["task"]
-                owner = (f"user, task {int(task):#x}" if task else
-                         e["kern_name"].string() if e["kern_name"] else
-                         "kernel")
-                print(f"{kind} {index} at {entry:#x}: {owner}")
+        found = False
+        if device["res"]:
+            for number, kind in resource_kinds():
+                for index, entry, _ in xarray.entries(
+                        device["res"][number]["xa"]):
+                    found = True
+                    e = gdb.Value(entry).cast(entry_kind).dereference()
+                    print(f"{kind} {index} at {entry:#x}: {owner(e)}")
+        if not found:
+            print("nothing")
+
+
+def owner(entry):
+    """Return whose a struct rdma_restrack_entry is."""
+    if entry["task"]:
+        return f"user, task {int(entry['task']):#x}"
+    return entry["kern_name"].string() if entry["kern_name"] else "kernel"
 
 
 def tables():
