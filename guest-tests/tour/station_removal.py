@@ -78,6 +78,12 @@ class Programs:
                 found.append("hangs")
         return found
 
+    def mapped(self):
+        """Tell whether each has pages of the card mapped."""
+        return all("/dev/infiniband/uverbs" in
+                   Path(f"/proc/{program.pid}/maps").read_text()
+                   for program in self.running)
+
     def output(self):
         return "\n".join(Path(log + ".out").read_text() for log in self.logs)
 
@@ -149,13 +155,14 @@ def run(tour):
 
 
 def one(tour, card, name, what, take, then, back, ask_card):
-    kernel = tour.kernel
     before = ask.card(0)["objects"]
     programs = Programs(card)
     tour.ok(wait(programs.busy, 30), f"{name}: two programs write data",
             programs.output())
+    tour.ok(programs.mapped(), f"{name}: they have doorbell pages mapped")
+    tour.same(Path("/sys/module/mlx5_ib/refcnt").read_text().strip(), "0",
+              f"{name}: and don't hold the module")
     time.sleep(0.5)
-    users = holders(kernel, card)
     began = time.monotonic()
     take(card)
     if then:
@@ -175,14 +182,7 @@ def one(tour, card, name, what, take, then, back, ask_card):
     after(tour, card, name, back, ask_card, before)
     first = said[0]
     return [name, f"{seconds:.1f}", first.get("event"),
-            first.get("reg_mr"), "" if users is None else
-            first.get("messages")]
-
-
-def holders(kernel, card):
-    """Return the references of the device, more than of one idle."""
-    device = kernel.device(card.ibdev())
-    return device and device["refcount"]
+            first.get("reg_mr"), first.get("messages")]
 
 
 def judge(tour, name, programs, said):

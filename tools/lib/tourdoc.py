@@ -3,6 +3,7 @@
 what was observed, and the statements that were tested there."""
 
 import json
+import textwrap
 from pathlib import Path
 
 HEAD = """# The life of an ib_device
@@ -22,16 +23,25 @@ the types of `/sys/kernel/btf`. What the card has is its own account, as
 for each station.
 """
 
+LONGEST_THING = 16
+WIDTH = 80
+
 
 def read(path):
     """Return what one part of the tour left, as a list."""
     return [json.loads(path.read_text())] if path.exists() else []
 
 
+def paragraphs(text):
+    """Return the lines of a text, none too long."""
+    return [part for line in text.splitlines()
+            for part in textwrap.wrap(line, WIDTH) or [""]]
+
+
 def item(entry):
     """Return the lines of one item of a station, statements apart."""
     if "text" in entry:
-        return [entry["text"], ""]
+        return [*paragraphs(entry["text"]), ""]
     if "show" in entry:
         return ["```", *entry["show"], "```", ""]
     return []
@@ -39,9 +49,28 @@ def item(entry):
 
 def statement(entry):
     if "skip" in entry:
-        return f"- {entry['statement']} (not tested here: {entry['skip']})"
+        return f"{entry['statement']} (not tested here: {entry['skip']})"
     mark = "" if entry["ok"] else "**does not hold:** "
-    return f"- {mark}{entry['statement']}"
+    return mark + entry["statement"]
+
+
+def statements(entries):
+    """Return the lines of a station's statements. Those that are made of
+    several things, "MR: what it is", stand in one line."""
+    of = {}
+    for entry in entries:
+        text = statement(entry)
+        thing, colon, rest = text.partition(": ")
+        if not colon or len(thing) > LONGEST_THING:
+            thing, rest = "", text
+        of.setdefault(rest, []).append(thing)
+    lines = []
+    for rest, things in of.items():
+        several = len(things) > 1 and all(things)
+        start = things[0] + ": " if things[0] else ""
+        text = f"{'; '.join(things)}: {rest}" if several else start + rest
+        lines += textwrap.wrap("- " + text, WIDTH, subsequent_indent="  ")
+    return lines
 
 
 def station(number, entry):
@@ -50,7 +79,7 @@ def station(number, entry):
     for part in entry["items"]:
         lines += item(part)
     lines += ["Tested:", ""]
-    lines += [statement(s) for s in entry["items"] if "statement" in s]
+    lines += statements([s for s in entry["items"] if "statement" in s])
     return lines + [""]
 
 

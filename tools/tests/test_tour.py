@@ -136,6 +136,13 @@ class Page(unittest.TestCase):
         self.assertIn("## 1. T\n\nWords.\n\n```\na  b\n```", text)
         self.assertIn("- it is\n- **does not hold:** it was", text)
 
+    def test_what_is_said_of_several_stands_in_one_line(self):
+        lines = tourdoc.statements([
+            {"ok": True, "statement": "MR: it counts"},
+            {"ok": True, "statement": "MW: it counts"},
+            {"ok": True, "statement": "MW: it goes"}])
+        self.assertEqual(lines, ["- MR; MW: it counts", "- MW: it goes"])
+
     def test_tables_get_columns(self):
         self.assertEqual(report.columns([["ab", 1], ["c", 22]]),
                          ["ab  1", "c   22"])
