@@ -156,6 +156,22 @@ def root_of(guest, image):
                                [f"linux-headers-{image.kernel_version()}"])
 
 
+def begin_with_anothers(folder, version):
+    """Begin with what another checkout compiled for the same kernel, if there
+    is one: only what differs is compiled then."""
+    guest = folder.name.rpartition("-")[0]
+    for other in sorted(folder.parent.glob(f"{guest}-*")):
+        if not (other / "key").exists() or other == folder or \
+                (other / "kernel").read_text() != version:
+            continue
+        with locked(f"{other}.lock"), step(f"begin with {other.name}"):
+            part = folder / "build.part"
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(other / "build", part, symlinks=True)
+            part.rename(folder / "build")
+        return
+
+
 def make(guest, image, source):
     """Build the driver of @source for a guest. Return: the Driver."""
     folder = driver.place(guest)
@@ -165,7 +181,10 @@ def make(guest, image, source):
     with locked(f"{folder}.lock"):
         # While it is neither the old one nor the new one, it is none.
         (folder / "key").unlink(missing_ok=True)
-        build.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not build.exists():
+            begin_with_anothers(folder, version)
+        build.mkdir(exist_ok=True)
         update(source, build)
         with step(f"compile the driver for {version}"):
             compile_modules(root, version, build)

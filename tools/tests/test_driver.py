@@ -181,6 +181,21 @@ class Chosen(unittest.TestCase):
                               self.where)
         self.assertIsNone(driver.built(self.image))
 
+    def test_a_new_checkout_begins_with_what_another_compiled(self):
+        old, new = self.where / "trixie-1", self.where / "trixie-2"
+        (old / "build").mkdir(parents=True)
+        new.mkdir()
+        (old / "build/a.o").write_text("x")
+        os.utime(old / "build/a.o", ns=(10**18, 10**18))
+        (old / "kernel").write_text("6.12")
+        builddriver.begin_with_anothers(new, "6.12")
+        self.assertFalse((new / "build").exists(), "it was not finished")
+        (old / "key").write_text("k")
+        builddriver.begin_with_anothers(new, "6.13")
+        self.assertFalse((new / "build").exists(), "another kernel")
+        builddriver.begin_with_anothers(new, "6.12")
+        self.assertEqual((new / "build/a.o").stat().st_mtime_ns, 10**18)
+
     def test_a_debugger_has_the_one_in_use(self):
         with mock.patch.object(builddriver, "own_source", lambda *_: "own"):
             found = builddriver.for_debugger("trixie", self.image)
