@@ -49,7 +49,7 @@ PROBE = [
     ("the device is registered under a pattern",
      r"ib_register_device: name mlx5_%d"),
     ("the last commands are decoded",
-     r"card0 #\d+ [A-Z_]+ opcode=0x\w+(?s:.*)\n    -> status="),
+     r"card0 #\d+ [A-Z_]+ opcode=0x\w+(?s:.*)\n    -> OK"),
     ("the device has its mark, and its references, before it goes",
      r"ib_unregister_device: mlx5_0\n0: mlx5_0 at 0x\w+ REGISTERED "
      r"refcount [1-9]"),
