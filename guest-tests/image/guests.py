@@ -15,6 +15,7 @@ PACKAGES = """
     python3 python3-pyverbs python3-scapy
     ucx-utils libfabric-bin openmpi-bin netpipe-openmpi hpcc python3-mpi4py
     linuxptp numactl
+    fio nvme-cli nfs-kernel-server open-iscsi libiscsi-bin
 """.split()
 
 # Packages that others depend on but that do nothing in a guest whose first
@@ -28,9 +29,9 @@ LEFT_OUT = """
     perl-modules-5.* libperl5.* perl
     libllvm* libz3-4 libamd-comgr* libamdhip64-* libhsa-runtime64-1
     libhsakmt1 libze1 ocl-icd-libopencl1 libdrm2 libdrm-amdgpu1 libdrm-common
-    libhwloc-plugins libxml2 libxml2-* libedit2 libxnvctrl0 libx11-6
+    libhwloc-plugins libedit2 libxnvctrl0 libx11-6
     libx11-data libxext6 libxcb1 libxau6 libxdmcp6
-    openssh-client libfido2-1 libcbor0.* libicu*
+    openssh-client libfido2-1 libcbor0.*
 """.split()
 
 # Headers and libraries to compile programs for the guest against.
