@@ -45,6 +45,7 @@ MODULES = """
     drivers/nvme/ drivers/vfio/ drivers/vhost/ drivers/dma-buf/
     net/sunrpc/ fs/nfs/ fs/nfsd/ fs/lockd/ fs/nfs_common/ net/rds/ net/smc/
     drivers/target/ drivers/block/null_blk/
+    sd_mod sg
     virtio_blk virtio_console virtio_net virtio_rng virtio_balloon
     dummy tun veth vxlan bonding macvlan 8021q bridge
     crc32_generic crc32c_generic crc32c_cryptoapi
