@@ -86,8 +86,8 @@ struct Mlx5Func {
     const struct Mlx5EngineOps *engine; /* how lower layers reach the engines */
     const struct Mlx5EthEngineOps *eth_engine; /* the same for Ethernet queues */
     GHashTable *mcg;         /* multicast groups (obj/mcg.c), or NULL */
-    /* Where frames start, by table type (NIC receive, transmit), or NULL. */
-    struct Mlx5FlowTable *flow_root[2];
+    /* Where frames start, by table type (obj/flow_table.h), or NULL. */
+    struct Mlx5FlowTable *flow_root[9];
     uint32_t flow_counters;  /* of all bulks together */
     Mlx5Stats stats;
     Mlx5Fw *fw;

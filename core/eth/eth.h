@@ -6,7 +6,7 @@
 #ifndef MLX5_ETH_ETH_H
 #define MLX5_ETH_ETH_H
 
-#include "bus/func.h"
+#include "fw/vport.h"
 
 void mlx5_eth_new(Mlx5Func *func);
 void mlx5_eth_reset(Mlx5Func *func);
@@ -27,5 +27,13 @@ void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap);
  * are padded; longer than the port's most, or without a link, are discarded.
  */
 void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len);
+
+/**
+ * Show the flow tables of @type, of RDMA, the @headers of RoCE packets; entries
+ * count as many packets and bytes as the headers stand for.
+ * Return: false if an entry drops them.
+ */
+bool mlx5_eth_steer_roce(Mlx5Func *func, uint32_t type, const uint8_t *headers,
+                         size_t len, Mlx5Traffic stands_for);
 
 #endif

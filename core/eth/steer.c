@@ -5,6 +5,7 @@
  *
  *   received ... to TIRs, and by the hash to a queue; a miss drops
  *   sent ....... out: to the wire and receivers here; a miss sends
+ *   RoCE ....... nowhere, they are only asked whether it may pass; a miss may
  */
 #include "eth/eth_internal.h"
 #include "eth/rss.h"
@@ -22,7 +23,10 @@
 
 typedef struct Walk {
     Mlx5Sq *sq;              /* sender of a frame that leaves; NULL: receive */
+    uint32_t roce;           /* RoCE packets that the frame stands for, or 0 */
+    uint64_t octets;         /* of these together */
     bool delivered;
+    bool dropped;            /* by an entry; asked of RoCE */
     uint32_t tables, deliveries;
 } Walk;
 
@@ -67,6 +71,9 @@ static void deliver(Walk *w, Mlx5Packet *p, const Mlx5Tir *tir, uint32_t tag)
 /* The frame goes the way it would go without an entry. */
 static void miss(Walk *w, const Mlx5Packet *p)
 {
+    if (w->roce) {
+        return;
+    }
     if (w->sq) {
         if (w->deliveries++ < MAX_DELIVERIES) {
             mlx5_eth_out(w->sq, p->data, p->len);
@@ -79,6 +86,10 @@ static void miss(Walk *w, const Mlx5Packet *p)
 
 static void drop(Walk *w, const Mlx5Packet *p)
 {
+    w->dropped = true;
+    if (w->roce) {
+        return;
+    }
     if (w->sq) {
         p->func->stats.tx_discards++;
     } else {
@@ -86,11 +97,13 @@ static void drop(Walk *w, const Mlx5Packet *p)
     }
 }
 
-static void count(const Mlx5FlowAct *act, const Mlx5Packet *p)
+static void count(const Walk *w, const Mlx5FlowAct *act, const Mlx5Packet *p)
 {
+    uint64_t packets = w->roce ? w->roce : 1;
+
     for (uint32_t i = 0; i < act->num_counters; i++) {
-        act->counters[i].count->packets++;
-        act->counters[i].count->octets += p->len;
+        act->counters[i].count->packets += packets;
+        act->counters[i].count->octets += w->roce ? w->octets : p->len;
     }
 }
 
@@ -123,7 +136,7 @@ static void forward(Walk *w, Mlx5Packet *p, const Mlx5FlowAct *act)
 
 static void run(Walk *w, Mlx5Packet *p, const Mlx5FlowAct *act)
 {
-    count(act, p);
+    count(w, act, p);
     if ((act->action & ACT(DROP)) ||
         ((act->action & MLX5_FLOW_ACTIONS_CHANGE) &&
          !mlx5_eth_rewrite(p, act))) {
@@ -139,14 +152,18 @@ static void run(Walk *w, Mlx5Packet *p, const Mlx5FlowAct *act)
 static void walk(Walk *w, Mlx5Packet *p, const Mlx5FlowTable *table)
 {
     const Mlx5FlowEntry *e = NULL;
+    bool switched = false;
 
     while (table && !e && w->tables++ < MAX_TABLES) {
         mlx5_match_need(p, table->parts);
         e = mlx5_flow_table_lookup(table, &p->key);
+        switched = table->switch_domain;
         table = table->miss;
     }
     if (e) {
         run(w, p, &e->act);
+    } else if (switched) {
+        drop(w, p);
     } else {
         miss(w, p);
     }
@@ -174,4 +191,17 @@ void mlx5_eth_steer_tx(Mlx5Sq *sq, const uint8_t *frame, size_t len,
     mlx5_match_fill_outer(&p);
     walk(&w, &p, p.func->flow_root[MLX5_FLOW_TABLE_TYPE_NIC_TX]);
     g_free(p.own);
+}
+
+bool mlx5_eth_steer_roce(Mlx5Func *func, uint32_t type, const uint8_t *headers,
+                         size_t len, Mlx5Traffic stands_for)
+{
+    Walk w = { .roce = stands_for.packets, .octets = stands_for.octets };
+    Mlx5Packet p;
+
+    mlx5_packet_init(&p, func, NULL, headers, len);
+    mlx5_frame_parse(headers, len, &p.info);
+    mlx5_match_fill_outer(&p);
+    walk(&w, &p, func->flow_root[type]);
+    return !w.dropped;
 }

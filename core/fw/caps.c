@@ -58,6 +58,10 @@ typedef struct CapRow {
                             flow_table_properties_nic_receive)
 #define TX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
                             flow_table_properties_nic_transmit)
+#define RDMA_RX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
+                                 flow_table_properties_nic_receive_rdma)
+#define RDMA_TX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
+                                 flow_table_properties_nic_transmit_rdma)
 /* A field that can be matched, and in any of its bits. */
 #define MATCH(base, f)                                                   \
     { MLX5_CAP_GROUP_FLOW_TABLE, (base) +                                \
@@ -82,7 +86,15 @@ static const CapRow rows[] = {
 #define CAP_TX(l, f, v)                                                  \
     { MLX5_CAP_GROUP_FLOW_TABLE, TX_OFF + MLX5_BIT_OFF(l, f),            \
       MLX5_BIT_SZ(l, f), v, v },
+#define CAP_RDMA_RX(l, f, v)                                             \
+    { MLX5_CAP_GROUP_FLOW_TABLE, RDMA_RX_OFF + MLX5_BIT_OFF(l, f),       \
+      MLX5_BIT_SZ(l, f), v, v },
+#define CAP_RDMA(l, f, v) CAP_RDMA_RX(l, f, v)                           \
+    { MLX5_CAP_GROUP_FLOW_TABLE, RDMA_TX_OFF + MLX5_BIT_OFF(l, f),       \
+      MLX5_BIT_SZ(l, f), v, v },
 #define CAP_MATCH(f) MATCH(RX_OFF, f) MATCH(TX_OFF, f)
+#define CAP_MATCH_ROCE(f) \
+    CAP_MATCH(f) MATCH(RDMA_RX_OFF, f) MATCH(RDMA_TX_OFF, f)
 #define CAP_ODP(s, t, f, c, m)                                           \
     { MLX5_CAP_GROUP_ODP,                                                \
       MLX5_BIT_OFF(odp_cap, s##_page_fault_scheme_cap) +                 \
@@ -284,7 +296,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, steering_format_version, steering_format(p->model));
 }
 
-/* A field of both table types' properties. */
+/* A field of both NIC table types' properties. */
 #define FT_SET(caps, field, v)                                                 \
     do {                                                                       \
         for (unsigned m = 0; m < 2; m++) {                                     \
@@ -337,6 +349,35 @@ static void clear_flow_rewrite(Mlx5Caps *caps)
     }
 }
 
+/* One direction of RoCE packets: its properties, and what more it matches. */
+static void set_rdma_tables(uint8_t *properties, uint8_t *fields_2,
+                            const Mlx5FuncProps *p)
+{
+    MLX5_SET(flow_table_prop_layout, properties, flow_counter,
+             p->flow_counters);
+    MLX5_SET(flow_table_prop_layout, properties, log_max_flow_counter,
+             p->flow_counters ? LOG_FTE_COUNTERS : 0);
+    MLX5_SET(flow_table_fields_supported_2, fields_2, bth_opcode,
+             p->rdma_flow);
+    if (!p->rdma_flow) {
+        memset(properties, 0, MLX5_ST_SZ_BYTES(flow_table_prop_layout));
+    }
+}
+
+static void set_rdma_flow(Mlx5Caps *caps, const Mlx5FuncProps *p)
+{
+    for (unsigned m = 0; m < 2; m++) {
+        uint8_t *ft = (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_FLOW_TABLE];
+
+        set_rdma_tables(ft + RDMA_RX_OFF / 8,
+                        MLX5_ADDR_OF(flow_table_nic_cap, ft,
+                                     ft_field_support_2_nic_receive_rdma), p);
+        set_rdma_tables(ft + RDMA_TX_OFF / 8,
+                        MLX5_ADDR_OF(flow_table_nic_cap, ft,
+                                     ft_field_support_2_nic_transmit_rdma), p);
+    }
+}
+
 static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
 {
     for (unsigned m = 0; m < 2; m++) {
@@ -348,6 +389,7 @@ static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
     if (!func->props.flow_rewrite) {
         clear_flow_rewrite(caps);
     }
+    set_rdma_flow(caps, &func->props);
 }
 
 /* Events a user context may wait for: of its objects, and of the device. */

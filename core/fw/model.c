@@ -76,6 +76,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .local_lb = true,
         .flow_counters = true,
         .flow_rewrite = true,
+        .rdma_flow = true,
         .scatter_fcs = true,
         .mcast = true,
         .dm = true,

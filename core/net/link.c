@@ -7,7 +7,8 @@
 #include "net/link.h"
 
 #include "fw/roce.h"
-#include "fw/vport.h"
+#include "net/roce.h"
+#include "obj/flow_table.h"
 #include "obj/mcg.h"
 
 void mlx5_net_new(Mlx5Func *func)
@@ -15,56 +16,10 @@ void mlx5_net_new(Mlx5Func *func)
     mlx5_rdma_set_link(func, mlx5_link_send);
 }
 
-/*
- * RoCE packets count in the vport counters of sender and receiver, with as many
- * bytes as they have on a wire (IBA 5.2; RoCE annexes A16 and A17).
- */
-#define ETH_BYTES 14u
-#define GRH_BYTES 40u        /* also what an IPv6 header has */
-#define IPV4_BYTES 20u
-#define UDP_BYTES 8u
-#define BTH_BYTES 12u
-#define ICRC_BYTES 4u
-#define DETH_BYTES 8u
-#define XRCETH_BYTES 4u
-#define IMM_BYTES 4u
-
-/* Extended headers of a message (IBA table 39), whichever packet has them. */
-static const uint8_t extended[MLX5_PKT_OP_COUNT] = {
-    [MLX5_PKT_WRITE] = 16, [MLX5_PKT_READ] = 16,
-    [MLX5_PKT_CMP_SWAP] = 28, [MLX5_PKT_FETCH_ADD] = 28,
-    [MLX5_PKT_READ_RESP] = 4, [MLX5_PKT_ACK] = 4, [MLX5_PKT_ATOMIC_ACK] = 12,
-};
-
-/* What every packet of @pkt has beside payload. */
-static uint64_t headers(const Mlx5Pkt *pkt)
-{
-    uint64_t n = ETH_BYTES + BTH_BYTES + ICRC_BYTES;
-
-    if (pkt->addr.roce_version) {
-        n += (pkt->addr.ipv4 ? IPV4_BYTES : GRH_BYTES) + UDP_BYTES;
-    } else {
-        n += GRH_BYTES;
-    }
-    n += pkt->svc == MLX5_SVC_UD ? DETH_BYTES : 0;
-    return n + (pkt->svc == MLX5_SVC_XRC ? XRCETH_BYTES : 0);
-}
-
-static Mlx5Traffic traffic(const Mlx5Pkt *pkt)
-{
-    /* A read request counts the numbers of its responses. */
-    Mlx5Traffic t = { .packets = pkt->op == MLX5_PKT_READ ? 1 : pkt->npsn };
-
-    t.octets = t.packets * headers(pkt) + pkt->len;
-    t.octets += pkt->first || pkt->op > MLX5_PKT_READ_RESP
-                    ? extended[pkt->op] : 0;
-    t.octets += pkt->last && (pkt->has_imm || pkt->has_inv) ? IMM_BYTES : 0;
-    return t;
-}
-
+/* RoCE packets count in the vport counters of sender and receiver. */
 static void add(Mlx5Traffic *sum, const Mlx5Pkt *pkt)
 {
-    Mlx5Traffic t = traffic(pkt);
+    Mlx5Traffic t = mlx5_roce_traffic(pkt);
 
     sum->packets += t.packets;
     sum->octets += t.octets;
@@ -100,9 +55,26 @@ static Mlx5Func *find(Mlx5Card *card, const Mlx5PktAddr *addr)
     return NULL;
 }
 
+/*
+ * Is there no flow entry of @func that drops it? What only tells a peer in the
+ * card of a page is on no wire, and nobody would ask for it again.
+ */
+static bool passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
+{
+    if (!func->flow_root[type] || pkt->paging == MLX5_PAGING_HOLD ||
+        pkt->paging == MLX5_PAGING_GO || mlx5_roce_passes(func, type, pkt)) {
+        return true;
+    }
+    mlx5_pkt_trace(func, "drop", pkt);
+    return false;
+}
+
 static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
 {
     count_rx(to, pkt);
+    if (!passes(to, MLX5_FLOW_TABLE_TYPE_RDMA_RX, pkt)) {
+        return;
+    }
     mlx5_rdma_receive(to, pkt);
     if (to != from) {
         /* Its work queue has no caller of its own here. */
@@ -128,6 +100,9 @@ void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     Mlx5Func *to;
 
+    if (!passes(func, MLX5_FLOW_TABLE_TYPE_RDMA_TX, pkt)) {
+        return;
+    }
     count_tx(func, pkt);
     if (pkt->dqpn == MLX5_QPN_MULTICAST) {
         send_multicast(func, pkt);

@@ -14,7 +14,7 @@ enum {
     MLX5_LOG_MAX_RQT_SIZE = 11,
     MLX5_LOG_MAX_FT_SIZE = 22,
     /* 6.12 puts its anchor table at level 66, past what it demands of the cap */
-    MLX5_MAX_FT_LEVEL = 128,
+    MLX5_MAX_FT_LEVEL = 254,
     MLX5_MAX_FTE_DESTINATIONS = 64,
     MLX5_LOG_MAX_FTE_COUNTERS = 2,
     MLX5_MAX_FLOW_COUNTERS = 1 << 20,

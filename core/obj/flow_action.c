@@ -28,6 +28,9 @@ static uint32_t actions_of(uint32_t type)
                                  ACT(VLAN_POP) | ACT(VLAN_PUSH) |
                                  ACT(VLAN_POP_2) | ACT(VLAN_PUSH_2);
 
+    if (!mlx5_flow_table_is_nic(type)) {
+        return ACT(ALLOW) | ACT(DROP) | ACT(FWD_DEST) | ACT(COUNT);
+    }
     return type == MLX5_FLOW_TABLE_TYPE_NIC_RX ? both | ACT(DECAP)
                                                : both | ACT(ALLOW);
 }

@@ -122,7 +122,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_fte)
     Mlx5FlowTable *table;
     Mlx5FlowGroup *group;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where) ||
+    if (!mlx5_flow_table_where_ok(func, cmd, &where) ||
         !mlx5_check_param(cmd, cmd->op_mod <= 1, MLX5_SYND_FTE_OP_MOD) ||
         !mlx5_check_param(cmd, !MLX5_GET(set_fte_in, cmd->in,
                                          ignore_flow_level),
@@ -169,7 +169,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_delete_fte)
     Mlx5FlowGroup *group;
     Mlx5FlowEntry *e;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where)) {
+    if (!mlx5_flow_table_where_ok(func, cmd, &where)) {
         return;
     }
     table = mlx5_flow_table_find(func, cmd, &where,

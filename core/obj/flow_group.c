@@ -176,7 +176,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_flow_group)
     Mlx5FlowTable *table;
     Mlx5FlowGroup *group;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where) ||
+    if (!mlx5_flow_table_where_ok(func, cmd, &where) ||
         !mlx5_check_param(cmd, !MLX5_GET(create_flow_group_in, cmd->in,
                                          group_type) &&
                           !MLX5_GET(create_flow_group_in, cmd->in,
@@ -233,7 +233,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_destroy_flow_group)
     Mlx5FlowTable *table;
     Mlx5FlowGroup *group;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where)) {
+    if (!mlx5_flow_table_where_ok(func, cmd, &where)) {
         return;
     }
     table = mlx5_flow_table_find(func, cmd, &where,

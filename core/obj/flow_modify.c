@@ -117,7 +117,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_alloc_modify_header_context)
     Mlx5ModifyAction actions[MLX5_MAX_MODIFY_ACTIONS] = { 0 };
     Mlx5ModifyHdr *mh;
 
-    if (!mlx5_check_param(cmd, mlx5_flow_table_type_ok(type),
+    if (!mlx5_check_param(cmd, mlx5_flow_table_is_nic(type),
                           MLX5_SYND_MH_TABLE_TYPE) ||
         !mlx5_check_param(cmd, num >= 1 && num <= MLX5_MAX_MODIFY_ACTIONS,
                           MLX5_SYND_MH_COUNT) ||

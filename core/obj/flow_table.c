@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Flow table commands; see flow_table.h. Left out: all types but NIC receive
- * and NIC transmit, software-owned tables, LAG (refused).
+ * Flow table commands; see flow_table.h. Left out: all types but those of the
+ * NIC and of RDMA, software-owned tables, LAG (refused). A RoCE packet that
+ * switches to the domain of the NIC is lost: inside the card it has no frame.
  */
 #include "obj/flow_table.h"
 
@@ -9,7 +10,7 @@
 #include "obj/eth_limits.h"
 
 /* flow_table_context.table_miss_action */
-enum { MISS_DEFAULT = 0, MISS_TABLE = 1 };
+enum { MISS_DEFAULT = 0, MISS_TABLE = 1, MISS_SWITCH_DOMAIN = 2 };
 /* modify_flow_table_in.modify_field_select */
 #define MODIFY_MISS_TABLE (1u << 0)
 
@@ -19,10 +20,11 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(flow_table_context, rtc_valid, FT_RTC),
 };
 
-bool mlx5_flow_table_type_ok(uint32_t type)
+bool mlx5_flow_table_type_ok(const Mlx5Func *func, uint32_t type)
 {
-    return type == MLX5_FLOW_TABLE_TYPE_NIC_RX ||
-           type == MLX5_FLOW_TABLE_TYPE_NIC_TX;
+    return mlx5_flow_table_is_nic(type) ||
+           (func->props.rdma_flow && (type == MLX5_FLOW_TABLE_TYPE_RDMA_RX ||
+                                      type == MLX5_FLOW_TABLE_TYPE_RDMA_TX));
 }
 
 Mlx5FlowTable *mlx5_flow_table_find(Mlx5Func *func, Mlx5Cmd *cmd,
@@ -37,9 +39,10 @@ Mlx5FlowTable *mlx5_flow_table_find(Mlx5Func *func, Mlx5Cmd *cmd,
                                MLX5_SYND_FT_OTHER_TYPE) ? table : NULL;
 }
 
-bool mlx5_flow_table_where_ok(Mlx5Cmd *cmd, const Mlx5FlowWhere *where)
+bool mlx5_flow_table_where_ok(const Mlx5Func *func, Mlx5Cmd *cmd,
+                              const Mlx5FlowWhere *where)
 {
-    return mlx5_check_param(cmd, mlx5_flow_table_type_ok(where->type),
+    return mlx5_check_param(cmd, mlx5_flow_table_type_ok(func, where->type),
                             MLX5_SYND_FT_TYPE) &&
            mlx5_check_param(cmd, !where->other_vport && !where->vport_number,
                             MLX5_SYND_FT_VPORT);
@@ -53,7 +56,9 @@ static bool parse_miss(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *ctx,
     uint32_t action = MLX5_GET(flow_table_context, ctx, table_miss_action);
 
     *miss = NULL;
-    if (action == MISS_DEFAULT) {
+    if (action == MISS_DEFAULT ||
+        (action == MISS_SWITCH_DOMAIN &&
+         where->type == MLX5_FLOW_TABLE_TYPE_RDMA_RX)) {
         return true;
     }
     if (!mlx5_check_param(cmd, action == MISS_TABLE, MLX5_SYND_FT_MISS_ACTION)) {
@@ -67,6 +72,12 @@ static bool parse_miss(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *ctx,
                                      MLX5_SYND_FT_MISS_LEVEL);
 }
 
+static bool switches_domain(const uint8_t *ctx)
+{
+    return MLX5_GET(flow_table_context, ctx, table_miss_action) ==
+           MISS_SWITCH_DOMAIN;
+}
+
 MLX5_CMD_HANDLER(mlx5_cmd_create_flow_table)
 {
     const uint8_t *ctx = MLX5_ADDR_OF(create_flow_table_in, cmd->in,
@@ -76,7 +87,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_flow_table)
     uint32_t log_size = MLX5_GET(flow_table_context, ctx, log_size);
     Mlx5FlowTable *table, *miss;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where) ||
+    if (!mlx5_flow_table_where_ok(func, cmd, &where) ||
         !mlx5_check_param(cmd, cmd->op_mod == 0, MLX5_SYND_FT_OP_MOD) ||
         !mlx5_check_zero(cmd, ctx, not_done, G_N_ELEMENTS(not_done)) ||
         !mlx5_check_param(cmd, level <= MLX5_MAX_FT_LEVEL,
@@ -100,6 +111,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_flow_table)
     table->level = level;
     table->log_size = log_size;
     table->miss = miss;
+    table->switch_domain = switches_domain(ctx);
     table->groups = g_ptr_array_new_with_free_func(mlx5_flow_group_free);
     mlx5_obj_ref(miss);
     MLX5_SET(create_flow_table_out, cmd->out, table_id, table->o.id);
@@ -124,7 +136,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_flow_table)
     Mlx5FlowWhere where = MLX5_FLOW_WHERE(modify_flow_table_in, cmd->in);
     Mlx5FlowTable *table, *miss;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where) ||
+    if (!mlx5_flow_table_where_ok(func, cmd, &where) ||
         !mlx5_check_param(cmd, MLX5_GET(modify_flow_table_in, cmd->in,
                                         modify_field_select) ==
                           MODIFY_MISS_TABLE, MLX5_SYND_FT_MODIFY_MASK)) {
@@ -140,6 +152,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_flow_table)
     mlx5_obj_ref(miss);
     mlx5_obj_unref(table->miss);
     table->miss = miss;
+    table->switch_domain = switches_domain(ctx);
 }
 
 /* A root may go (driver: fs_core.c update_root_ft_destroy): then there is none. */
@@ -149,7 +162,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_destroy_flow_table)
     uint32_t id = MLX5_GET(destroy_flow_table_in, cmd->in, table_id);
     Mlx5FlowTable *table;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where)) {
+    if (!mlx5_flow_table_where_ok(func, cmd, &where)) {
         return;
     }
     table = mlx5_flow_table_find(func, cmd, &where, id,
@@ -172,7 +185,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_query_flow_table)
     uint8_t *ctx = MLX5_ADDR_OF(query_flow_table_out, cmd->out,
                                 flow_table_context);
 
-    if (!mlx5_check_param(cmd, mlx5_flow_table_type_ok(where.type),
+    if (!mlx5_check_param(cmd, mlx5_flow_table_type_ok(func, where.type),
                           MLX5_SYND_FT_QUERY_TYPE)) {
         return;
     }
@@ -191,6 +204,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_query_flow_table)
         MLX5_SET(flow_table_context, ctx, table_miss_action, MISS_TABLE);
         MLX5_SET(flow_table_context, ctx, table_miss_id, table->miss->o.id);
     }
+    if (table->switch_domain) {
+        MLX5_SET(flow_table_context, ctx, table_miss_action,
+                 MISS_SWITCH_DOMAIN);
+    }
 }
 
 /* op_mod 0 makes a table the root, 1 leaves none (driver: update_root_ft). */
@@ -199,7 +216,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_flow_table_root)
     Mlx5FlowWhere where = MLX5_FLOW_WHERE(set_flow_table_root_in, cmd->in);
     Mlx5FlowTable *table = NULL;
 
-    if (!mlx5_flow_table_where_ok(cmd, &where) ||
+    if (!mlx5_flow_table_where_ok(func, cmd, &where) ||
         !mlx5_check_param(cmd, cmd->op_mod <= 1, MLX5_SYND_FT_ROOT_OP_MOD) ||
         !mlx5_check_param(cmd, !MLX5_GET(set_flow_table_root_in, cmd->in,
                                          underlay_qpn),

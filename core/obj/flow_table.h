@@ -10,7 +10,8 @@
  *
  * A link always leads to a higher level, so that no walk can turn in circles.
  * Received frames walk the NIC receive tables, those of SQs the NIC transmit
- * tables; eth/steer.c walks.
+ * tables; eth/steer.c walks. RoCE packets walk the RDMA tables, in which they
+ * are let through, dropped and counted; eth/roce.c shows them as frames.
  */
 #ifndef MLX5_OBJ_FLOW_TABLE_H
 #define MLX5_OBJ_FLOW_TABLE_H
@@ -24,6 +25,8 @@
 enum {
     MLX5_FLOW_TABLE_TYPE_NIC_RX = 0,
     MLX5_FLOW_TABLE_TYPE_NIC_TX = 1,
+    MLX5_FLOW_TABLE_TYPE_RDMA_RX = 7,
+    MLX5_FLOW_TABLE_TYPE_RDMA_TX = 8,
 };
 
 /** flow_context.action (driver: MLX5_FLOW_CONTEXT_ACTION_*). */
@@ -110,7 +113,8 @@ typedef struct Mlx5FlowTable {
     uint32_t level;
     uint32_t log_size;
     bool reformat_en, decap_en;
-    struct Mlx5FlowTable *miss; /* held; NULL = the type's default */
+    struct Mlx5FlowTable *miss; /* held; NULL = the type's default ... */
+    bool switch_domain;      /* ... or, RDMA receive: not for RDMA at all */
     uint32_t parts;          /* of all groups together */
     GPtrArray *groups;       /* Mlx5FlowGroup *, by start */
     uint32_t next_group_id;
@@ -134,10 +138,18 @@ typedef struct Mlx5FlowWhere {
     { MLX5_GET(layout, in, other_vport), MLX5_GET(layout, in, vport_number), \
       MLX5_GET(layout, in, table_type) }
 
-/** Are tables of this type implemented? */
-bool mlx5_flow_table_type_ok(uint32_t type);
+/** Are tables of this type those of Ethernet frames? */
+static inline bool mlx5_flow_table_is_nic(uint32_t type)
+{
+    return type == MLX5_FLOW_TABLE_TYPE_NIC_RX ||
+           type == MLX5_FLOW_TABLE_TYPE_NIC_TX;
+}
+
+/** Are tables of this type implemented, and not switched off? */
+bool mlx5_flow_table_type_ok(const Mlx5Func *func, uint32_t type);
 /** Return: false, and the command refused, if @where is not implemented. */
-bool mlx5_flow_table_where_ok(Mlx5Cmd *cmd, const Mlx5FlowWhere *where);
+bool mlx5_flow_table_where_ok(const Mlx5Func *func, Mlx5Cmd *cmd,
+                              const Mlx5FlowWhere *where);
 /** Table @id of the type @where says; refuses with @syndrome. */
 Mlx5FlowTable *mlx5_flow_table_find(Mlx5Func *func, Mlx5Cmd *cmd,
                                     const Mlx5FlowWhere *where, uint32_t id,

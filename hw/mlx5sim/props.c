@@ -76,6 +76,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("flow-counters", flow_counters, "offer counters of flow entries"),
     FLAG("flow-rewrite", flow_rewrite,
          "offer flow entries that change frames: tunnels, VLANs, fields"),
+    FLAG("rdma-flow", rdma_flow,
+         "offer flow tables that RoCE packets walk"),
     FLAG("scatter-fcs", scatter_fcs,
          "offer to deliver the FCS of received frames"),
     FLAG("deterministic", deterministic,
