@@ -136,6 +136,7 @@ def add_unregistration(probes, kernel, device):
                 "kobj": kernel.fetch("device", "kobj.name", "$arg1")})
     probes.add("cache_gone", "ib_cache_cleanup_one", state)
     probes.add("del_gid", "mlx5_ib_del_gid")
+    probes.add("add_gid", "mlx5_ib_add_gid")
     probes.add("dealloc", "ib_dealloc_device", state)
     probes.add("restrack", "rdma_restrack_clean", {"dev": "$arg1:x64"})
     probes.add("release", "ib_device_release", {"device": "$arg1:x64"})

@@ -14,7 +14,7 @@ from pyverbs.qp import QP, QPCap, QPInitAttr, QPInitAttrEx
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr, SrqInitAttrEx
 from pyverbs.wq import RwqIndTable, RwqIndTableInitAttr, WQ, WQInitAttr
 from pyverbs.xrcd import XRCD, XRCDInitAttr
-from verbs import e, PAGE
+from verbs import e, errno_of, PAGE
 
 CTX = 5                          # RDMA_RESTRACK_CTX
 
@@ -58,7 +58,7 @@ class World:
         return self
 
     def __exit__(self, *_):
-        self.context.close()
+        self.trouble = errno_of(self.context.close)
 
     def _ucontext(self):
         device = self.kernel.device(self.card.ibdev())

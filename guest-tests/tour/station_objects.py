@@ -47,8 +47,9 @@ def run(tour):
             rows.append(one(tour, world, name, make, parents))
         tour.show(rows)
         joined(tour, kernel, card, world)
+    tour.same(world.trouble, 0, "everything can be destroyed at the end")
     tour.same(users(kernel, device), counts,
-              "at the end the kernel tracks as much as at the beginning")
+              "then the kernel tracks as much as at the beginning")
     last = ask.card(0)["objects"]
     tour.same({k: v for k, v in last.items() if k not in LATE},
               {k: v for k, v in first.items() if k not in LATE},

@@ -29,6 +29,7 @@ from cards import Card, sh, wait
 TITLE = "Removal with users alive"
 PCI = "0000:01:00.0"
 USERS = 2
+LOOKS_AWAY_S = 2
 DRIVER = Path("/sys/bus/pci/drivers/mlx5_core")
 HERE = Path(__file__).parent
 
@@ -113,6 +114,13 @@ def unplug(card):
 
 
 def plug(card):
+    """Put a card into the slot, when the kernel has done with the last: it
+    looks away for a second after it switched the power off, and would take
+    what it then sees for somebody who presses the button again."""
+    power = next(Path("/sys/bus/pci/slots").glob("*/power"))
+    wait(lambda: power.read_text().strip() == "0", 20)
+    time.sleep(LOOKS_AWAY_S)
+
     def try_():
         try:
             ask.qmp("device_add", driver="mlx5sim", id="card0", bus="rp",
