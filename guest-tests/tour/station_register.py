@@ -9,10 +9,10 @@ the core's list of devices, with the first reference; only now can anybody take
 one. Each `ib_client`, a user of devices inside the kernel, is told of the
 device in the order in which the clients came: the MAD layer, uverbs, the
 connection manager. A client that has no use for the device declines, as `sa`
-does on an Ethernet port, and holds no reference. After them, a twin in sysfs is made for every other network
-namespace. At last user space is told, by the uevent ADD that was held back and
-by a netlink notification, and a second one that names the port's network
-interface.
+does on an Ethernet port, and holds no reference. After them, a twin in sysfs
+is made for every other network namespace. At last user space is told, by the
+uevent ADD that was held back and by a netlink notification, and a second one
+that names the port's network interface.
 
 Where kernels differ: 6.1 has no such notifications, nor `rdma monitor`.
 """
