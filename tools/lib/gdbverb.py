@@ -34,6 +34,9 @@ SECTIONS = "cd /sys/module && grep -s -d skip '' {} ; true"
 LOAD = ["modprobe", "mlx5_ib"]
 LOAD_UNLOAD = ["sh", "-c", "modprobe mlx5_ib && /usr/lib/mlx5sim/up && "
                "modprobe -r mlx5_ib"]
+# A finish or next of gdb waits on the virtual CPU that it began on, and would
+# miss a task that slept and woke on another.
+ONE_CPU = ["taskset", "1"]
 # How often a script may let the guest run after its command has ended.
 IN_VAIN = 50
 
@@ -85,7 +88,7 @@ class Command:
         while not self.ready.exists():
             if self.gone.wait(0.05):
                 return False
-        status = self.guest.agent.run(self.words, stdout=2)
+        status = self.guest.agent.run(ONE_CPU + self.words, stdout=2)
         if not self.gone.is_set():
             self.status = status
         return not self.gone.is_set()
