@@ -22,6 +22,7 @@ A guest suite is a folder with a file suite.ini:
     probe = yes              bring the card up before
     cold = no                boot plainly
     status = no              its tests are rows of docs/status.md
+    kernel-log = yes         the launcher judges it; no: the suite does
     objects-left = none      the suite unloads the drivers: afterwards the card
                              must hold no object and no page
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
@@ -275,7 +276,8 @@ def run_guest_suite(folder, entry, context, collect=None):
                 results.append(check_status(folder.name, image, results,
                                             context))
             own = "module" in entry or driver.current(image)
-            results += check_end(guest, own)
+            results += check_end(guest, own,
+                                 entry.getboolean("kernel-log", True))
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
     return results
@@ -373,13 +375,15 @@ def check_kernel_log(guest, own_module):
                   FAIL if lines else PASS, "\n".join(lines[:60]))
 
 
-def check_end(guest, own_module):
-    """Return Results on the guest and on QEMU after a suite."""
+def check_end(guest, own_module, log=True):
+    """Return Results on the guest, on what its kernel said if @log, and on
+    QEMU after a suite."""
     try:
-        results = [check_kernel_log(guest, own_module)]
+        judged = check_kernel_log(guest, own_module)
     except (GuestGone, TimeoutError):
         return [Result("the guest answers at the end", FAIL,
                        guest.last_words())]
+    results = [judged] if log else []
     said = guest.warnings().strip()
     results.append(Result("QEMU is silent", FAIL if said else PASS, said))
     return results
