@@ -31,7 +31,8 @@ The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
 guest, where `run` starts as root and prints TAP. The files `expected` and
 `expected-GUEST` beside it are described in results.py.
 After each guest suite the kernel's log is read: a line of level warning or
-worse that guest-tests/kernel-log.expected doesn't explain fails the suite.
+worse fails the suite, unless guest-tests/kernel-log.expected explains it or
+the file of that name in the suite's folder.
 """
 
 import configparser
@@ -276,8 +277,10 @@ def run_guest_suite(folder, entry, context, collect=None):
                 results.append(check_status(folder.name, image, results,
                                             context))
             own = "module" in entry or driver.current(image)
-            results += check_end(guest, own,
-                                 entry.getboolean("kernel-log", True))
+            logs = [KERNEL_LOG, folder / KERNEL_LOG.name]
+            if not entry.getboolean("kernel-log", True):
+                logs = None
+            results += check_end(guest, own, logs)
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
     return results
@@ -345,24 +348,25 @@ def run_in_guest(guest, entry, context, share):
     return results
 
 
-def explained():
+def explained(path):
     """Return what the kernel may warn of, as (pattern, reason)."""
-    if not KERNEL_LOG.exists():
+    if not path.exists():
         return []
     rows = []
-    for line in KERNEL_LOG.read_text().splitlines():
+    for line in path.read_text().splitlines():
         if line and not line.startswith("#"):
             pattern, _, reason = line.partition("\t")
             rows.append((re.compile(pattern), reason.strip()))
     return rows
 
 
-def check_kernel_log(guest, own_module):
-    """Return a Result that tells whether the kernel warned of anything; that
-    a module of ours was loaded, if one was, is no news."""
+def check_kernel_log(guest, own_module, logs):
+    """Return a Result that tells whether the kernel warned of anything that
+    the files @logs don't explain; that a module of ours was loaded, if one
+    was, is no news."""
     log = guest.agent.capture(["dmesg", "-t", "-l", "emerg,alert,crit,err,"
                                "warn"])[1]
-    patterns = [pattern for pattern, _ in explained()]
+    patterns = [pattern for path in logs for pattern, _ in explained(path)]
     tainted = int(guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1])
     if own_module:
         patterns.append(OWN_MODULE_LOG)
@@ -375,15 +379,15 @@ def check_kernel_log(guest, own_module):
                   FAIL if lines else PASS, "\n".join(lines[:60]))
 
 
-def check_end(guest, own_module, log=True):
-    """Return Results on the guest, on what its kernel said if @log, and on
-    QEMU after a suite."""
+def check_end(guest, own_module, logs=(KERNEL_LOG,)):
+    """Return Results on the guest, on what its kernel said and the files @logs
+    don't explain (None: on nothing of it), and on QEMU after a suite."""
     try:
-        judged = check_kernel_log(guest, own_module)
+        judged = check_kernel_log(guest, own_module, logs or [])
     except (GuestGone, TimeoutError):
         return [Result("the guest answers at the end", FAIL,
                        guest.last_words())]
-    results = [judged] if log else []
+    results = [judged] if logs else []
     said = guest.warnings().strip()
     results.append(Result("QEMU is silent", FAIL if said else PASS, said))
     return results
