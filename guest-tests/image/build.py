@@ -11,6 +11,7 @@ lies in the cache under a hash of the packages and of these files:
     root.erofs   the root file system
     manifest     every package with its version
     sysroot/     headers and libraries to compile for this guest
+    kernel       for a kernel of ours: the folder that it is in
 """
 
 import fnmatch
@@ -24,6 +25,7 @@ import tempfile
 from pathlib import Path
 
 import cpio
+import guestkernel
 import guests
 import kernel
 import rows
@@ -37,9 +39,10 @@ LIBS = "usr/lib/x86_64-linux-gnu"
 
 
 class Image:
-    """A guest that is built: paths of its parts."""
+    """A guest that is built: its row of the table, paths of its parts."""
 
-    def __init__(self, path):
+    def __init__(self, guest, path):
+        self.guest = guest
         self.path = Path(path)
         self.key = self.path.name
         self.vmlinux = self.path / "vmlinux"
@@ -51,12 +54,23 @@ class Image:
     def kernel_version(self):
         return (self.path / "version").read_text().strip()
 
+    def own_kernel(self):
+        """Return the guestkernel.Kernel, or None if it is a package's."""
+        note = self.path / "kernel"
+        if not note.exists():
+            return None
+        return guestkernel.Kernel(note.read_text())
+
 
 def builder_hash(guest):
     """Return a hash of what determines an image beside the suite's state.
 
-    Of the table of guests only the own row counts."""
-    digest = hashlib.sha256(repr(guest).encode())
+    Of the table of guests only the own row counts, and of that what goes into
+    the image."""
+    image = guest._replace(like=None, memory=None, slow=None)
+    digest = hashlib.sha256(repr(image).encode())
+    if guest.config:
+        digest.update((HERE / guest.config).read_bytes())
     for path in sorted(HERE.iterdir()):
         if path.suffix in (".py", ".c", ".sh") and path.name != "rows.py":
             digest.update(path.name.encode() + path.read_bytes())
@@ -78,7 +92,7 @@ def build(name, refresh=False):
         current = folder / f"current-{builder_hash(guest)}"
         if current.exists() and not refresh:
             current.touch()
-            return Image(folder / current.read_text())
+            return Image(guest, folder / current.read_text())
         image = _build(guest, folder)
         current.write_text(image.key)
         _tidy(folder, current)
@@ -103,8 +117,13 @@ def _build(guest, folder):
     with step(f"guest {guest.name}: resolve packages"):
         debs, version = _resolve(apt, guest)
     text = "".join(f"{d.name} {d.version} {d.arch}\n" for d in debs)
+    own = None
+    if guest.config:
+        own = guestkernel.build(guest.suite, version, guest.config)
+        version = own.version()
+        text += own.manifest.read_text()
     key = hashlib.sha256((text + builder_hash(guest)).encode())
-    image = Image(folder / key.hexdigest()[:16])
+    image = Image(guest, folder / key.hexdigest()[:16])
     if image.manifest.exists():
         return image
     megabytes = sum(d.size for d in debs) / 1e6
@@ -116,21 +135,26 @@ def _build(guest, folder):
         out = Path(tmp, "out")
         out.mkdir()
         with step(f"guest {guest.name}: build the image"):
-            _assemble(guest, files, version, Path(tmp, "root"), out)
+            _assemble(guest, files, version, own, Path(tmp, "root"), out)
         (out / "version").write_text(version + "\n")
         (out / "manifest").write_text(text)
+        if own:
+            (out / "kernel").write_text(str(own.path))
         out.rename(image.path)
     return image
 
 
 def _resolve(apt, guest):
-    """Return the packages to unpack, and the kernel's version."""
+    """Return the packages to unpack, and the kernel's version, or the name of
+    the package with its source."""
     name = apt.newest(guest.kernel)
     version = name[len("linux-image-"):]
     parts = [p.format(v=version) for p in guest.kernel_parts]
     wanted = guests.PACKAGES + guest.extra
     debs = [d for d in apt.resolve(wanted + guests.SYSROOT_PACKAGES)
             if not _is_left_out(d.name)]
+    if guest.config:
+        return sorted(set(debs)), name
     debs += [d for d in apt.resolve([name] + parts)
              if d.name in [name] + parts]
     return sorted(set(debs)), version
@@ -154,7 +178,7 @@ def _is_for_sysroot(name):
     return name.endswith("-dev") or name in ("libc-dev-bin", "rpcsvc-proto")
 
 
-def _assemble(guest, files, version, root, out):
+def _assemble(guest, files, version, own, root, out):
     root.mkdir()
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
@@ -174,8 +198,12 @@ def _assemble(guest, files, version, root, out):
             _unpack(deb, root)
     _fill_sysroot(root, sysroot)
     _configure(root, guest, version)
-    kernel.extract_vmlinux(_vmlinuz(boot), out / "vmlinux")
-    _install_modules(boot, root, version, out)
+    if own:
+        shutil.copy(own.vmlinux, out / "vmlinux")
+        _install_modules(own.modules, root, version, out, True)
+    else:
+        kernel.extract_vmlinux(_vmlinuz(boot), out / "vmlinux")
+        _install_modules(boot, root, version, out)
     _compile_python(root)
     _prune(root)
     _pack(root, out / "root.erofs")
@@ -253,13 +281,14 @@ def run_guest_program(root, program, *argv, argv0=None, **env):
                    env=dict(os.environ, **env), stdout=subprocess.DEVNULL)
 
 
-def _install_modules(boot, root, version, out):
+def _install_modules(boot, root, version, out, every=False):
     trees = [boot / "lib/modules" / version, boot / "usr/lib/modules" / version]
     tree = next(t for t in trees if t.exists())
     modules = kernel.Modules(tree)
     target = root / "usr/lib/modules" / version
     target.mkdir(parents=True)
-    modules.install(modules.select(guests.MODULES), target)
+    modules.install(modules.select(modules.by_name if every
+                                   else guests.MODULES), target)
     run_guest_program(root, "usr/bin/kmod", "-b", root, version,
                       argv0="depmod")
     order = modules.select(guests.BOOT_MODULES)

@@ -8,7 +8,18 @@ packages as they are; nothing is patched.
 
 from collections import namedtuple
 
-Guest = namedtuple("Guest", "name suite kernel kernel_parts extra")
+# @name, @suite: as a user says it, as the mirror does.
+# @kernel: pattern of the package with the kernel.
+# @kernel_parts: packages, next to the kernel's own, that hold vmlinuz and
+# modules; {v} is the version in the kernel package's name.
+# @extra: packages that others call otherwise.
+# @config: the kernel is ours: the package is its source, this file here its
+# configuration.
+# @like: the guest whose lists of expected results count as well.
+# @memory: of the machine.
+# @slow: how many times longer than others it may take.
+Guest = namedtuple("Guest", "name suite kernel kernel_parts extra config like "
+                   "memory slow", defaults=(None, None, "2G", 1))
 
 # Since 7.0 a kernel comes in several packages.
 SPLIT_KERNEL = ["linux-base-{v}", "linux-binary-{v}", "linux-modules-{v}"]
@@ -18,8 +29,6 @@ GUESTS = {row.name: row for row in (
           # A version in the name; the meta package would do, but this one is
           # found whether or not the meta package has caught up.
           kernel=r"linux-image-6\.1\.\d+-\d+-amd64",
-          # Packages, next to the kernel's own, that hold vmlinuz and modules;
-          # {v} is the version in the kernel package's name.
           kernel_parts=[], extra=["librdmacm1"]),
     Guest(name="trixie", suite="trixie",
           kernel=r"linux-image-6\.12\.\d+\+deb\d+-amd64",

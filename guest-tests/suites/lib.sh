@@ -8,6 +8,13 @@ tap_bad=0
 out=/tmp/suite-out        # what the last command printed
 port=20000                # of the last pair; each pair has its own
 
+# timeout SECONDS COMMAND...: the command of that name, in a guest that takes
+# SLOW times as long as others.
+timeout()
+{
+    command timeout "$(($1 * ${SLOW:-1}))" "${@:2}"
+}
+
 # result STATUS NAME [DETAIL]: print one result; on failure what was printed.
 result()
 {
@@ -82,7 +89,7 @@ pci_of()
 # await SECONDS COMMAND...: try until it succeeds.
 await()
 {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1 * ${SLOW:-1}))
     shift
     until "$@" > /dev/null 2>&1; do
         [ $SECONDS -lt $end ] || return 1

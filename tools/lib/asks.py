@@ -3,7 +3,8 @@
 
 It puts a request into the folder it shares with us, ask-N: {"execute": ...,
 "arguments": ...}, and reads answer-N: {"return": ...} or {"error": ...}. A
-suite.ini allows it with asks = yes; guest-tests/tour/ask.py is the other end.
+suite.ini allows it with asks = yes; guest-tests/suites/ask.py is the other
+end.
 """
 
 import json

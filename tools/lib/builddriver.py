@@ -20,6 +20,7 @@ from pathlib import Path
 
 import buildroot
 import driver
+import guestkernel
 import host
 from paths import cache
 from step import Failure, locked, say, step
@@ -56,7 +57,7 @@ def own_source(guest, image):
     with locked(f"{folder}.lock"):
         if not folder.exists():
             part = Path(f"{folder}.part")
-            buildroot.unpack_source(images.rows.GUESTS[guest].suite,
+            buildroot.unpack_source(image.guest.suite,
                                     source_package(version),
                                     [f"{f}/*" for f in FOLDERS], part)
             part.rename(folder)
@@ -98,14 +99,17 @@ def compile_modules(root, version, build):
 
     The sources are there as well: some trace headers include themselves by a
     path from the kernel's include/trace."""
-    common = re.sub(r"-(?:\w+)$", "-common", version)
-    headers = f"/usr/src/linux-headers-{common}"
+    headers = f"/usr/src/linux-headers-{version}"
+    if root.folders:
+        # One tree, of a kernel of ours.
+        common = headers
+    else:
+        common = re.sub(r"-(?:\w+)$", "-common", headers)
     folders = [(build, driver.COMPILED_AT)]
-    folders += [(build / name, f"{headers}/{name}") for name in FOLDERS
+    folders += [(build / name, f"{common}/{name}") for name in FOLDERS
                 if (build / name).exists()]
-    done = root.run(["make", "-C", f"/usr/src/linux-headers-{version}",
-                     f"-j{os.cpu_count()}", f"M={driver.COMPILED_AT}",
-                     f"KCFLAGS={' '.join(FLAGS)}", "modules"],
+    done = root.run(["make", "-C", headers, f"-j{os.cpu_count()}",
+                     f"M={driver.COMPILED_AT}", f"KCFLAGS={' '.join(FLAGS)}", "modules"],
                     folders, stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT, text=True, errors="replace")
     (build / "make.log").write_text(done.stdout)
@@ -150,12 +154,6 @@ def check_source(source):
             raise Failure(f"{source} is no kernel source: it has no {name}")
 
 
-def root_of(guest, image):
-    """Return the BuildRoot with the compiler and the kernel's headers."""
-    return buildroot.BuildRoot(images.rows.GUESTS[guest].suite,
-                               [f"linux-headers-{image.kernel_version()}"])
-
-
 def begin_with_anothers(folder, version):
     """Begin with what another checkout compiled for the same kernel, if there
     is one: only what differs is compiled then."""
@@ -176,7 +174,7 @@ def make(guest, image, source):
     """Build the driver of @source for a guest. Return: the Driver."""
     folder = driver.place(guest)
     version = image.kernel_version()
-    root = root_of(guest, image)
+    root = guestkernel.module_root(image)
     build = folder / "build"
     with locked(f"{folder}.lock"):
         # While it is neither the old one nor the new one, it is none.

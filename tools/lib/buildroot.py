@@ -75,16 +75,26 @@ def unpack(files, root):
 
 
 class BuildRoot:
-    """The root file system that kernel code of one suite is built in."""
+    """The root file system that kernel code of one suite is built in.
 
-    def __init__(self, suite, packages):
+    @folders: pairs of a folder here and one there, to be seen in it.
+    @manifest: a file with a line for each package."""
+
+    def __init__(self, suite, packages, folders=()):
+        self.folders = list(folders)
         asked = " ".join([str(FORM), suite, *PACKAGES, *packages])
         note = cache("buildroot", "current-" +
                      hashlib.sha256(asked.encode()).hexdigest()[:16])
         with locked(f"{note}.lock"):
-            if not note.exists():
+            if not note.exists() or not self._manifest(
+                    note.read_text()).exists():
                 note.write_text(self._resolve(suite, packages))
         self.path = note.parent / note.read_text()
+        self.manifest = self._manifest(self.path.name)
+
+    @staticmethod
+    def _manifest(key):
+        return cache("buildroot", f"{key}.manifest")
 
     def _resolve(self, suite, packages):
         """Return the name of the folder with the packages unpacked, as they
@@ -99,6 +109,7 @@ class BuildRoot:
         self.path = cache("buildroot", key)
         if not self.path.exists():
             self._make(apt, suite, debs)
+        self._manifest(key).write_text(text)
         return key
 
     def _make(self, apt, suite, debs):
@@ -116,13 +127,13 @@ class BuildRoot:
     def command(self, argv, folders):
         words = ["unshare", "-m" if os.getuid() == 0 else "-rm", "sh", "-c",
                  ENTER, "sh", str(self.path)]
-        for here, there in folders:
+        for here, there in [*self.folders, *folders]:
             words += [str(here), str(there)]
         return [*words, "--", *argv]
 
     def run(self, argv, folders=(), **popen):
-        """Run a command with this root. @folders, pairs of a folder here and
-        one there, are to be seen in it. Return: the CompletedProcess."""
+        """Run a command with this root. @folders are to be seen in it beside
+        its own. Return: the CompletedProcess."""
         return subprocess.run(self.command(argv, folders), **popen)
 
 

@@ -113,8 +113,10 @@ def build_parser():
         help="write what the suite tour saw as a page: docs/tour.md")
     add("--duration", metavar="S", type=int,
         help="seconds that the suites of sustained traffic last")
+    add("--cycles", metavar="N", type=int,
+        help="how often the suites of hot-plug do it")
     add("--verbose", action="store_true",
-        help="print all that guest suites print")
+        help="print all that guest suites print, as they print it")
     new = verb("build-driver", builddriver.build_driver, "Build RDMA core, "
                "mlx5_core and mlx5_ib with debug information for the guest's "
                "kernel; guests use them from then on.")

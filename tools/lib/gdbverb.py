@@ -19,6 +19,7 @@ from pathlib import Path
 
 import builddriver
 import driver
+import guestkernel
 import host
 import inspectverb
 import kallsyms
@@ -43,7 +44,10 @@ IN_VAIN = 50
 
 def kernel_symbols(guest, image):
     """Return a file with the symbols of the guest's kernel. It is at the same
-    place each time, so that they need be asked for only once."""
+    place each time, so that they need be asked for only once. A kernel of ours
+    has all its debug information."""
+    if image.own_kernel():
+        return image.own_kernel().headers / "vmlinux"
     path = cache("kallsyms", image.key)
     if not path.exists():
         text = guest.agent.capture(["cat", "/proc/kallsyms"])[1]
@@ -155,7 +159,7 @@ def gdb(args):
     options = options_of(args)
     options.probe = False
     options.driver = builddriver.for_debugger(args.guest, image)
-    root = builddriver.root_of(args.guest, image)
+    root = guestkernel.module_root(image)
     with tempfile.TemporaryDirectory(prefix="mlx5sim-gdb-") as folder:
         options.qemu_args += ["-gdb",
                               f"unix:path={folder}/stub,server=on,wait=off"]

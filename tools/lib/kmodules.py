@@ -7,16 +7,17 @@ import re
 import shutil
 import subprocess
 
-import buildroot
-import rows
+import guestkernel
 from paths import cache
 from step import Failure, locked, step
 
 
-def made(where, guest, image):
+def made(where, image):
     """Build the folder @where with its Kbuild. Return: the modules."""
-    version = image.kernel_version()
-    digest = hashlib.sha256(version.encode())
+    digest = hashlib.sha256(image.kernel_version().encode())
+    if image.own_kernel():
+        # Its version doesn't tell one configuration from another.
+        digest.update(image.own_kernel().path.name.encode())
     sources = [p for p in sorted(where.iterdir()) if p.is_file()]
     for path in sources:
         digest.update(path.name.encode() + path.read_bytes())
@@ -27,13 +28,13 @@ def made(where, guest, image):
             out.mkdir(parents=True)
             for path in sources:
                 shutil.copy2(path, out)
-            compile_in(out, guest, version)
+            compile_in(out, image)
     return sorted(out.glob("*.ko"))
 
 
-def compile_in(folder, guest, version):
-    root = buildroot.BuildRoot(rows.GUESTS[guest].suite,
-                               [f"linux-headers-{version}"])
+def compile_in(folder, image):
+    version = image.kernel_version()
+    root = guestkernel.module_root(image)
     with step(f"{folder.name}: compile a module for {version}"):
         done = root.run(["make", "-C", f"/usr/src/linux-headers-{version}",
                          f"-j{os.cpu_count()}", f"M={folder}", "modules"],

@@ -27,7 +27,6 @@ from paths import cache
 from qmp import Qmp, QmpError
 from step import Failure, locked, step
 
-MEMORY = "2G"
 CPUS = 2
 BOOT_TIMEOUT_S = 120
 
@@ -116,7 +115,7 @@ class Emulator:
             "-machine", "q35,memory-backend=mem,sata=off,smbus=off,i8042=off,"
             "hpet=off,vmport=off,usb=off,graphics=off",
             "-accel", "tcg,thread=multi", "-cpu", self.cpu(),
-            "-smp", str(CPUS), "-m", MEMORY, "-nodefaults",
+            "-smp", str(CPUS), "-m", image.guest.memory, "-nodefaults",
             "-no-user-config", "-display", "none", "-no-reboot",
             "-bios", "qboot.rom", "-serial", "chardev:console",
             "-kernel", str(image.vmlinux), "-initrd", str(image.initrd),
@@ -211,16 +210,17 @@ class Machine:
         self.stop()
 
 
-def memory_kib():
+def memory_kib(image):
     """Return the size of a guest's memory."""
-    return int(MEMORY.removesuffix("G")) << 20
+    return int(image.guest.memory.removesuffix("G")) << 20
 
 
-def memory_words(path=None, private=False, version=(10, 0)):
+def memory_words(image, path=None, private=False, version=(10, 0)):
     """Return the memory backend: anonymous, or a file, shared or private."""
+    size = image.guest.memory
     if path is None:
-        return ["-object", f"memory-backend-ram,id=mem,size={MEMORY}"]
-    words = f"memory-backend-file,id=mem,size={MEMORY},mem-path={path},"
+        return ["-object", f"memory-backend-ram,id=mem,size={size}"]
+    words = f"memory-backend-file,id=mem,size={size},mem-path={path},"
     if not private:
         return ["-object", words + "share=on"]
     if version >= (9, 0):
@@ -253,7 +253,7 @@ def boot(emulator, image, words, memory, card=False):
     """Boot a guest. Return: its Machine, ready for commands."""
     machine = Machine(emulator, emulator.common(image) + memory + words, card)
     try:
-        machine.agent.wait("R", BOOT_TIMEOUT_S)
+        machine.agent.wait("R", BOOT_TIMEOUT_S * image.guest.slow)
     except (GuestGone, TimeoutError) as error:
         text = machine.last_words()
         machine.stop()
@@ -287,7 +287,7 @@ class Snapshot:
         parts = [emulator.build_id, image.key, host_identity(), str(probe),
                  WARM_UP, PROBE_MODULES, *emulator.common(image),
                  *([self.driver.key] if self.driver else []),
-                 *memory_words("x")]
+                 *memory_words(image, "x")]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         self.folder = cache("warm", key)
         self.ram = self.folder / "ram"
@@ -308,7 +308,8 @@ class Snapshot:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         (self.folder / "image").write_text(str(self.image.path))
-        machine = boot(self.emulator, self.image, [], memory_words(self.ram))
+        machine = boot(self.emulator, self.image, [],
+                       memory_words(self.image, self.ram))
         with machine:
             if self.driver:
                 self.driver.install(machine.agent)
@@ -337,7 +338,7 @@ class Snapshot:
 
     def restore(self, words, card):
         """Start a guest from the snapshot. Return: its Machine."""
-        memory = memory_words(self.ram, private=True,
+        memory = memory_words(self.image, self.ram, private=True,
                               version=self.emulator.version)
         machine = Machine(self.emulator, [*self.emulator.common(self.image),
                                           *memory, *words,
@@ -384,7 +385,7 @@ def start(emulator, image, options):
                                         for w in options.qemu_args)
     built = options.driver or driver.current(image)
     if options.must_be_cold():
-        machine = boot(emulator, image, words, memory_words(), card)
+        machine = boot(emulator, image, words, memory_words(image), card)
         if built:
             built.install(machine.agent)
         rescan = False

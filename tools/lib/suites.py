@@ -10,6 +10,8 @@ A guest suite is a folder with a file suite.ini:
     timeout = 300            seconds for the whole suite
     duration = 60            seconds it is told to last, in DURATION; test
                              --duration says another number
+    cycles = 10              how often it does what it does, in CYCLES; test
+                             --cycles says another number
     memory-flat = no         the emulator's own memory must not grow after the
                              first minute
     make = guest-tests/verbs a folder whose Makefile takes SYSROOT and OUT
@@ -27,12 +29,15 @@ A guest suite is a folder with a file suite.ini:
                              must hold no object and no page
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
 
-The folder, guest-tests/suites/lib.sh and what was built lie at /share in the
-guest, where `run` starts as root and prints TAP. The files `expected` and
+The folder, lib.sh and ask.py of guest-tests/suites/ and what was built lie at
+/share in the guest, where `run` starts as root and prints TAP. SLOW is how many
+times as long as others the guest takes; our own timeouts take that into
+account. The files `expected` and
 `expected-GUEST` beside it are described in results.py.
-After each guest suite the kernel's log is read: a line of level warning or
-worse fails the suite, unless guest-tests/kernel-log.expected explains it or
-the file of that name in the suite's folder.
+After each guest suite the kernel's log is read (kernellog.py): a line of level
+warning or worse fails the suite, unless guest-tests/kernel-log.expected
+explains it or the file of that name in the suite's folder; so does what the
+kernel's own checkers report.
 """
 
 import configparser
@@ -41,6 +46,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
@@ -52,6 +58,7 @@ import driver
 import emumem
 import gdbsuite
 import inspectsuite
+import kernellog
 import kmodules
 import machine
 import programs
@@ -67,18 +74,13 @@ SUITES = REPO / "guest-tests/suites"
 TOUR = REPO / "guest-tests/tour"
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
 
-# A module of ours is neither the kernel's own nor signed: the kernel says so,
-# and flags it.
-OWN_MODULE_LOG = re.compile(r"(loading out-of-tree module|module verification"
-                            r" failed: signature).* taint")
-OWN_MODULE_TAINT = 1 << 12 | 1 << 13
-
 Suite = namedtuple("Suite", "name title default run")
 # @status: write what comes of a suite to docs/status.md, not compare it.
 # @duration: seconds that suites with a duration last, None: their own.
 # @tour_doc: where to write what the suite tour saw, or None.
+# @cycles: how often suites with cycles go round, None: their own number.
 Context = namedtuple("Context", "emulator guest verbose status duration "
-                     "tour_doc", defaults=(None,))
+                     "tour_doc cycles", defaults=(None, None))
 
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
@@ -141,8 +143,8 @@ def demo(context):
 def demo_elsewhere(context):
     """Run the demo on the guests beside the default one. Return: Results."""
     found = []
-    for guest in rows.GUESTS:
-        if guest != rows.DEFAULT:
+    for guest, row in rows.GUESTS.items():
+        if guest != rows.DEFAULT and not row.config:
             found += [Result(f"{guest}: {r.name}", r.status, r.detail)
                       for r in demo(context._replace(guest=guest))]
     return found
@@ -223,14 +225,16 @@ def guest_options(entry, share):
 def stage(folder, entry, guest, image, out):
     """Put a suite's files and programs into the folder @out."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
-    shutil.copy2(SUITES / "lib.sh", out)
+    for name in ("lib.sh", "ask.py"):
+        shutil.copy2(SUITES / name, out)
+    shutil.copy2(KERNEL_LOG, out / "kernel-log.common")
     libs = entry.get("libs", "-libverbs").split()
     for source in entry.get("compile", "").split():
         program = programs.compiled(image, [folder / source],
                                         Path(source).stem, libs)
         shutil.copy2(program, out)
     if "module" in entry:
-        for path in kmodules.made(REPO / entry["module"], guest, image):
+        for path in kmodules.made(REPO / entry["module"], image):
             shutil.copy2(path, out)
     if "make" in entry:
         where = REPO / entry["make"]
@@ -268,10 +272,11 @@ def run_guest_suite(folder, entry, context, collect=None):
         stage(folder, entry, context.guest, image, Path(share))
         options = guest_options(entry, share)
         with machine.start(context.emulator, image, options) as guest:
-            results = run_watched(guest, entry, context, share)
+            results = run_watched(guest, image, entry, context, share)
             if collect:
                 collect(share)
-            results = judge_by_lists(results, folder, context.guest,
+            results = judge_by_lists(results, folder,
+                                     whose_lists(folder, image.guest),
                                      rows.DEFAULT)
             if entry.getboolean("status", False):
                 results.append(check_status(folder.name, image, results,
@@ -284,6 +289,13 @@ def run_guest_suite(folder, entry, context, collect=None):
             if entry.get("objects-left") == "none":
                 results += check_objects(guest, len(options.devices))
     return results
+
+
+def whose_lists(folder, row):
+    """Return the guest whose list of expected results counts for another."""
+    if not row.like or Path(folder, f"expected-{row.name}").exists():
+        return row.name
+    return row.like
 
 
 def check_status(suite, image, results, context):
@@ -303,28 +315,62 @@ def check_status(suite, image, results, context):
     return Result("docs/status.md is written", PASS, "")
 
 
-def run_watched(guest, entry, context, share):
+def run_watched(guest, image, entry, context, share):
     """Run a suite's program and watch the emulator. Return: Results."""
+    slow = image.guest.slow
     if not entry.getboolean("memory-flat", False):
-        return run_in_guest(guest, entry, context, share)
-    with emumem.Watch(guest.qemu_pid(), machine.memory_kib()) as watch:
-        results = run_in_guest(guest, entry, context, share)
+        return run_in_guest(guest, slow, entry, context, share)
+    with emumem.Watch(guest.qemu_pid(), machine.memory_kib(image)) as watch:
+        results = run_in_guest(guest, slow, entry, context, share)
     return results + [emumem.judge(watch.samples)]
 
 
-def run_in_guest(guest, entry, context, share):
-    """Run a suite's program. Return: its Results."""
-    timeout_s = entry.getint("timeout", 300)
-    command = f"cd /share && PATH=/share:$PATH exec ./{entry.get('run', 'run')}"
+def variables_of(entry, slow, context):
+    """Return what a suite's program finds in its environment, and how long it
+    may take."""
+    timeout_s = entry.getint("timeout", 300) * slow
+    words = [f"SLOW={slow}"]
     if "duration" in entry:
         own_s = entry.getint("duration")
         lasts_s = context.duration or own_s
         timeout_s += max(0, lasts_s - own_s)
-        command = f"export DURATION={lasts_s}; {command}"
-    idle = None
+        words.append(f"DURATION={lasts_s}")
+    if "cycles" in entry:
+        own = entry.getint("cycles")
+        cycles = context.cycles or own
+        timeout_s = int(timeout_s * max(1, cycles / own))
+        words.append(f"CYCLES={cycles}")
+    return " ".join(words), timeout_s
+
+
+def idle_work(guest, entry, context, share, out):
+    """Return what is to be called while a suite's program runs, or None: it
+    answers what the suite asks, and shows what it prints into @out."""
+    works = []
     if entry.getboolean("asks", False):
-        idle = asks.Asks(guest, share).poll
+        works.append(asks.Asks(guest, share).poll)
+    if context.verbose:
+        shown = [0]
+
+        def show():
+            # Not by moving the file's own position: the agent writes there.
+            data = os.pread(out.fileno(), 1 << 20, shown[0])
+            shown[0] += len(data)
+            sys.stdout.write(data.decode(errors="replace"))
+            sys.stdout.flush()
+
+        works.append(show)
+    return (lambda: [work() for work in works]) if works else None
+
+
+def run_in_guest(guest, slow, entry, context, share):
+    """Run a suite's program, in a guest that takes @slow times as long as
+    others. Return: its Results."""
+    variables, timeout_s = variables_of(entry, slow, context)
+    command = (f"cd /share && export {variables} PATH=/share:$PATH && "
+               f"exec ./{entry.get('run', 'run')}")
     with tempfile.TemporaryFile() as out:
+        idle = idle_work(guest, entry, context, share, out)
         trouble = None
         try:
             status = guest.agent.run(["sh", "-c", command],
@@ -334,10 +380,11 @@ def run_in_guest(guest, entry, context, share):
             trouble = f"not done after {timeout_s} s"
         except GuestGone:
             trouble = "the guest is gone\n" + guest.last_words()
+        if context.verbose:
+            idle()
+            print(flush=True)
         out.seek(0)
         text = out.read().decode(errors="replace")
-    if context.verbose:
-        print(text, flush=True)
     results = parse_tap(text)
     if trouble:
         tail = "\n".join(text.splitlines()[-20:])
@@ -348,46 +395,15 @@ def run_in_guest(guest, entry, context, share):
     return results
 
 
-def explained(path):
-    """Return what the kernel may warn of, as (pattern, reason)."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            pattern, _, reason = line.partition("\t")
-            rows.append((re.compile(pattern), reason.strip()))
-    return rows
-
-
-def check_kernel_log(guest, own_module, logs):
-    """Return a Result that tells whether the kernel warned of anything that
-    the files @logs don't explain; that a module of ours was loaded, if one
-    was, is no news."""
-    log = guest.agent.capture(["dmesg", "-t", "-l", "emerg,alert,crit,err,"
-                               "warn"])[1]
-    patterns = [pattern for path in logs for pattern, _ in explained(path)]
-    tainted = int(guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1])
-    if own_module:
-        patterns.append(OWN_MODULE_LOG)
-        tainted &= ~OWN_MODULE_TAINT
-    lines = [line for line in log.splitlines()
-             if line.strip() and not any(p.search(line) for p in patterns)]
-    if tainted:
-        lines.append(f"the kernel is tainted: {tainted}")
-    return Result("the kernel's log holds no warning",
-                  FAIL if lines else PASS, "\n".join(lines[:60]))
-
-
 def check_end(guest, own_module, logs=(KERNEL_LOG,)):
     """Return Results on the guest, on what its kernel said and the files @logs
-    don't explain (None: on nothing of it), and on QEMU after a suite."""
+    don't explain (None: only what kernellog.py names), and on QEMU after a
+    suite."""
     try:
-        judged = check_kernel_log(guest, own_module, logs or [])
+        results = kernellog.check(guest, own_module, logs)
     except (GuestGone, TimeoutError):
         return [Result("the guest answers at the end", FAIL,
                        guest.last_words())]
-    results = [judged] if logs else []
     said = guest.warnings().strip()
     results.append(Result("QEMU is silent", FAIL if said else PASS, said))
     return results

@@ -51,7 +51,7 @@ def test(args):
     host.ensure_packages()
     context = suites.Context(machine.Emulator(qemubin.find()), args.guest,
                              args.verbose, args.status, args.duration,
-                             args.tour_doc)
+                             args.tour_doc, args.cycles)
     outcome = {}
     for suite in chosen:
         began = time.monotonic()

@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import builddriver  # noqa: E402
 import buildroot  # noqa: E402
 import driver  # noqa: E402
+import guestkernel  # noqa: E402
+import rows  # noqa: E402
 from step import Failure  # noqa: E402
 
 MAIN = "drivers/infiniband/hw/mlx5/main.c"
@@ -132,9 +134,10 @@ class Names(unittest.TestCase):
 
     def test_the_root_is_given_each_folder(self):
         root = buildroot.BuildRoot.__new__(buildroot.BuildRoot)
-        root.path = "/root"
+        root.path, root.folders = "/root", [("/c", "/d")]
         words = root.command(["make"], [("/a", "/b")])
-        self.assertEqual(words[-5:], ["/root", "/a", "/b", "--", "make"])
+        self.assertEqual(words[-7:], ["/root", "/c", "/d", "/a", "/b", "--",
+                                      "make"])
 
 
 class Chosen(unittest.TestCase):
@@ -175,7 +178,7 @@ class Chosen(unittest.TestCase):
 
     def test_a_failing_compiler_leaves_none(self):
         with mock.patch.multiple(
-                builddriver, root_of=mock.Mock(), update=mock.Mock(),
+                builddriver, guestkernel=mock.Mock(), update=mock.Mock(),
                 compile_modules=mock.Mock(side_effect=Failure("no"))):
             self.assertRaises(Failure, builddriver.make, "trixie", self.image,
                               self.where)
@@ -208,6 +211,34 @@ class Chosen(unittest.TestCase):
                                  make=make):
             builddriver.for_debugger("trixie", self.image)
         make.assert_called_once_with("trixie", self.image, "own")
+
+
+class Configuration(unittest.TestCase):
+    """Of a kernel of ours: all that was asked for must be granted."""
+
+    CONFIG = ("# text\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=m\n"
+              'CONFIG_D="x y"\nCONFIG_E=16\n')
+
+    def refused(self, asked):
+        return guestkernel.refused(asked, self.CONFIG)
+
+    def test_what_is_granted(self):
+        self.assertEqual(self.refused(self.CONFIG), [])
+        self.assertEqual(self.refused("CONFIG_B=n\nCONFIG_UNKNOWN=n\n"), [])
+
+    def test_what_is_refused_is_named(self):
+        for asked in ("CONFIG_B=y", "CONFIG_UNKNOWN=y", "CONFIG_C=y",
+                      "CONFIG_A=n", "CONFIG_E=17", "CONFIG_D=\"x\""):
+            name = asked.split("=")[0]
+            self.assertEqual(len(self.refused(asked + "\n")), 1, asked)
+            self.assertIn(name, self.refused(asked)[0])
+
+    def test_the_one_we_ask_for_says_no_option_twice(self):
+        for row in rows.GUESTS.values():
+            if row.config:
+                text = (guestkernel.CONFIGS / row.config).read_text()
+                names = re.findall(r"(?m)^(CONFIG_\w+)=", text)
+                self.assertEqual(len(names), len(set(names)))
 
 
 if __name__ == "__main__":

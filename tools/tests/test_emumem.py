@@ -26,6 +26,7 @@ class OwnKib(unittest.TestCase):
         text = (mapping("rw-p", 2 << 20, 1 << 20) +
                 mapping("rwxp", 1 << 18, 1 << 17) + mapping("rw-p", 8, 8))
         self.assertEqual(emumem.own_kib(text, 2 << 20), 8)
+        self.assertEqual(emumem.code_kib(text), 1 << 17)
 
     def test_this_process(self):
         text = Path("/proc/self/smaps").read_text()
@@ -44,6 +45,15 @@ class Judge(unittest.TestCase):
     def test_growth_fails(self):
         self.assertEqual(
             self.judged([1000 + 200 * t for t in range(20)]), FAIL)
+
+    def test_translated_code_brings_notes_with_it(self):
+        samples = [Sample(t, 1000, 50000) for t in range(60)]
+        late = [Sample(61 + t, 1000 + 500 * t, 50000 + 4000 * t)
+                for t in range(20)]
+        self.assertEqual(emumem.judge(samples + late).status, PASS)
+        late = [s._replace(code_kib=50000 + 400 * t)
+                for t, s in enumerate(late)]
+        self.assertEqual(emumem.judge(samples + late).status, FAIL)
 
     def test_too_short_to_tell(self):
         self.assertEqual(self.judged([]), SKIP)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a guest's kernel said in a suite, and what it found when asked.
+
+A line of level warning or worse fails the suite, unless one of the files
+kernel-log.expected explains it: a regular expression, a tab, a reason. What the
+kernel's own checkers report is named: the guest debug has them all, others a
+few. There kmemleak is asked at the end: it scans on demand, and believes a leak
+when it sees it twice. What it found is one line each for the files' patterns:
+
+    kmemleak: SIZE bytes of COMM: FUNCTION < CALLER < CALLER ...
+"""
+
+import re
+
+from results import FAIL, PASS, Result
+
+# Kind of report, and the line that begins it.
+REPORTS = [(kind, re.compile(pattern)) for kind, pattern in (
+    ("KASAN", r"BUG: KASAN: "),
+    ("suspicious RCU usage", r"suspicious RCU usage"),
+    ("lockdep", r"possible circular locking dependency|possible recursive "
+     r"locking|inconsistent lock state|possible irq lock inversion|"
+     r"-safe -> \w+-unsafe lock order|bad unlock balance|held lock freed|"
+     r"lock held when returning to user space|Invalid wait context|"
+     r"trying to register non-static key|possible deadlock|"
+     r"turning off the locking correctness validator"),
+    ("sleeping while atomic", r"BUG: sleeping function called from invalid|"
+     r"BUG: scheduling while atomic|BUG: using \S+ in preemptible"),
+    ("UBSAN", r"^UBSAN: "),
+    ("reference count", r"^refcount_t: |^ref_tracker: .*(users|leaked)|"
+     r"waiting for \S+ to become free\. Usage count"),
+    ("list corruption", r"list_(add|del)\S* corruption|list_add double add"),
+    ("ODEBUG", r"^ODEBUG: "),
+    ("DMA-API", r"DMA-API: .*(driver|device|mapping|cacheline|leak|exceeded)"),
+    ("slab", r"^BUG \S+ \((Not tainted|Tainted)|Objects remaining in"),
+    ("hung task", r"^INFO: task .* blocked for more than"),
+    ("oops", r"^BUG: unable to handle|^BUG: kernel NULL pointer|"
+     r"^general protection fault|^kernel BUG at|^Oops: |^Kernel panic"),
+)]
+# Lines after the first of a report that are shown.
+SHOWN = 40
+
+LEAKS = "/sys/kernel/debug/kmemleak"
+# A scan counts what was allocated less than five seconds before as in use.
+SCAN = f"""
+mount -t debugfs debugfs /sys/kernel/debug 2> /dev/null
+[ -e {LEAKS} ] || exit 0
+sleep 5; echo scan > {LEAKS}; sleep 5; echo scan > {LEAKS}
+cat {LEAKS}
+"""
+LOCKDEP = "/proc/lockdep_stats"
+LOCKDEP_ON = re.compile(r"debug_locks: +1\b")
+WARNINGS = ["dmesg", "-t", "-l", "emerg,alert,crit,err,warn"]
+
+# A module of ours is neither the kernel's own nor signed: the kernel says so,
+# and flags it.
+OWN_MODULE = re.compile(r"(loading out-of-tree module|module verification"
+                        r" failed: signature).* taint")
+OWN_MODULE_TAINT = 1 << 12 | 1 << 13
+
+
+def explained(path):
+    """Return what the kernel may warn of, as (pattern, reason)."""
+    if not path.exists():
+        return []
+    rows = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            pattern, _, reason = line.partition("\t")
+            rows.append((re.compile(pattern), reason.strip()))
+    return rows
+
+
+def kind_of(line):
+    """Return the kind of report that a line of the log begins, or None."""
+    return next((kind for kind, pattern in REPORTS if pattern.search(line)),
+                None)
+
+
+def leaks(text):
+    """Return what kmemleak's file says, a line for each leak."""
+    found = []
+    for part in re.split(r"(?m)^(?=unreferenced object)", text):
+        head = re.match(r"unreferenced object(?: \(\w+\))? \S+ "
+                        r"\(size (\d+)\)", part)
+        if head:
+            comm = re.search(r'comm "([^"]*)"', part)
+            stack = re.findall(r"(?m)^ {4}(?:\[<\w+>\] )?([\w.]+)\+0x", part)
+            found.append(f"kmemleak: {head[1]} bytes of "
+                         f"{comm[1] if comm else '?'}: {' < '.join(stack)}")
+    return found
+
+
+def reports(log, found, patterns):
+    """Return a Result for each report: @log is the kernel's, @found what
+    leaks() returned, @patterns explain some."""
+    lines, results = log.splitlines(), []
+    for i, line in enumerate(lines):
+        kind = kind_of(line)
+        if kind and not any(p.search(line) for p in patterns):
+            results.append(Result(f"the kernel reports: {kind}", FAIL,
+                                  "\n".join(lines[i:i + SHOWN])))
+    left = [line for line in found if not any(p.search(line)
+                                              for p in patterns)]
+    if left:
+        results.append(Result("the kernel reports: kmemleak", FAIL,
+                              "\n".join(left)))
+    return results or [Result("the kernel reports no bug of its own", PASS,
+                              "")]
+
+
+def watchers(guest):
+    """Return what is wrong with the kernel's checkers: they turn themselves
+    off when they run out of memory or after their first report."""
+    wrong = []
+    said = guest.agent.capture(["cat", LOCKDEP])[1]
+    if said and not LOCKDEP_ON.search(said):
+        wrong.append("lockdep has turned itself off")
+    return wrong
+
+
+def warnings(log, tainted, patterns):
+    """Return a Result on what the kernel warned of, and on its taint."""
+    lines = [line for line in log.splitlines()
+             if line.strip() and not any(p.search(line) for p in patterns)]
+    if tainted:
+        lines.append(f"the kernel is tainted: {tainted}")
+    return Result("the kernel's log holds no warning",
+                  FAIL if lines else PASS, "\n".join(lines[:60]))
+
+
+def check(guest, own_module, logs):
+    """Return Results on what a guest's kernel said and the files @logs don't
+    explain; None: the suite judges its warnings, but not reports. That a
+    module of ours was loaded, if @own_module, is no news."""
+    status, found, err = guest.agent.capture(["sh", "-c", SCAN])
+    log = guest.agent.capture(WARNINGS)[1]
+    tainted = int(guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1])
+    patterns = [pattern for path in logs or [] for pattern, _ in
+                explained(path)]
+    results = reports(log, leaks(found), patterns)
+    wrong = watchers(guest) + ([f"kmemleak: {err}"] if status else [])
+    if wrong:
+        results.append(Result("the kernel's checkers are at work", FAIL,
+                              "\n".join(wrong)))
+    if own_module:
+        patterns.append(OWN_MODULE)
+        tainted &= ~OWN_MODULE_TAINT
+    if logs is not None:
+        results.append(warnings(log, tainted, patterns))
+    return results
