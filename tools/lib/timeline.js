@@ -12,25 +12,31 @@ const COLOR = { cmd: "#c55", doorbell: "#b80", wqe: "#393", packet: "#27a",
                 reg: "#aaa", frame: "#078", guest_error: "#f00" };
 let from = data.begin, to = data.end, picked = null;
 
+// The lanes that have something between from and to, from the top down.
+let place = [];
 function lanes() {
-  const found = [];
-  let y = 24;
-  for (const task of data.tasks) {
-    found.push({ task, y });
-    y += (data.depth[task] + 1) * ROW + 8;
+  const seen = (o) => o.begin <= to && (o.end || o.begin) >= from;
+  const depth = {}, kinds = new Set();
+  for (const c of data.calls) {
+    if (seen(c)) depth[c.task] = Math.max(depth[c.task] || 0, c.depth);
   }
-  for (const kind of data.kinds) {
-    found.push({ kind, y });
+  for (const e of data.events) if (seen(e)) kinds.add(e.kind);
+  place = [];
+  let y = 24;
+  for (const task of data.tasks.filter((t) => t in depth)) {
+    place.push({ task, y });
+    y += (depth[task] + 1) * ROW + 8;
+  }
+  for (const kind of data.kinds.filter((k) => kinds.has(k))) {
+    place.push({ kind, y });
     y += ROW + 8;
   }
   svg.setAttribute("height", y + 10);
-  return found;
 }
 
-const place = lanes();
 const width = () => svg.clientWidth - LEFT;
 const x = (t) => LEFT + (t - from) / (to - from) * width();
-const laneOf = (key, value) => place.find((l) => l[key] === value).y;
+const laneOf = (key, value) => place.find((l) => l[key] === value)?.y;
 
 function add(name, attributes, parent) {
   const node = document.createElementNS(NS, name);
@@ -62,10 +68,11 @@ function arrows() {
   for (const [a, b] of data.links) {
     const first = data.events[a], second = data.events[b];
     const x1 = x(first.begin), x2 = x(second.begin);
-    if (x2 < LEFT || x1 > LEFT + width()) continue;
+    const y1 = laneOf("kind", first.kind), y2 = laneOf("kind", second.kind);
+    if (y1 === undefined || y2 === undefined ||
+        x2 < LEFT || x1 > LEFT + width()) continue;
     const mine = picked === "e" + a || picked === "e" + b;
-    add("line", { x1: Math.max(x1, LEFT), y1: laneOf("kind", first.kind) + ROW,
-                  x2, y2: laneOf("kind", second.kind),
+    add("line", { x1: Math.max(x1, LEFT), y1: y1 + ROW, x2, y2,
                   stroke: mine ? "#000" : "#999",
                   "stroke-width": mine ? 1.5 : 0.6 });
   }
@@ -84,6 +91,7 @@ function axis() {
 
 function draw() {
   svg.textContent = "";
+  lanes();
   axis();
   for (const lane of place) {
     add("text", { x: 4, y: lane.y + 11, "font-weight": "bold" }).textContent =
@@ -120,13 +128,39 @@ svg.addEventListener("mousemove", (event) => {
   to -= move;
   draw();
 });
-document.getElementById("find").addEventListener("change", (event) => {
-  const word = event.target.value;
-  const hit = data.calls.find((c) => c.name.includes(word)) ||
-    data.events.find((e) => e.text.includes(word) || e.label.includes(word));
-  if (hit) go(hit.begin, hit.end || hit.begin + 1e-5);
-  else note.textContent = "nothing has " + word;
+// Show the next place, in time, that has the word; from the first again at
+// the end. The address of the page may end with #WORD.
+let asked = null, hits = [], turn = 0;
+function find(word) {
+  if (word !== asked) {
+    asked = word;
+    turn = 0;
+    const all = data.calls.map((c, i) => [c, "c" + i, c.name, ""])
+      .concat(data.events.map((e, i) =>
+        [e, "e" + i, `${e.kind}: ${e.label}`, e.text]));
+    hits = all.filter((h) => h[2].includes(word));
+    if (!hits.length) hits = all.filter((h) => h[3].includes(word));
+    hits.sort((a, b) => a[0].begin - b[0].begin);
+  }
+  if (!hits.length) {
+    note.textContent = "nothing has " + word;
+    return;
+  }
+  const [hit, index, name, text] = hits[turn % hits.length];
+  turn += 1;
+  picked = index;
+  go(hit.begin, Math.max(hit.end || 0, hit.begin + 1e-4));
+  note.textContent = `${word}: ${(turn - 1) % hits.length + 1} of ` +
+    `${hits.length}, at ${micro(hit.begin)}: ` +
+    (text || name);
+}
+document.getElementById("find").addEventListener("keydown", (event) => {
+  if (event.key === "Enter") find(event.target.value);
 });
+for (const button of document.querySelectorAll("button.word")) {
+  button.onclick = () => find(button.textContent);
+}
 document.getElementById("all").onclick = () => go(data.begin, data.end);
 window.onresize = draw;
-go(data.begin, data.end);
+if (location.hash) find(decodeURIComponent(location.hash.slice(1)));
+else go(data.begin, data.end);

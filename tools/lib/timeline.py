@@ -71,6 +71,21 @@ FIELDS = {
 }
 
 
+def ids_of(kind, said):
+    """Return what tells an event apart. A completion is of a work request that
+    was posted, or of the packet that arrived, by its opcode: 0 and the error
+    13 are the requester's."""
+    found = {key: number(said, field)
+             for key, field in FIELDS.get(kind, {}).items()}
+    if kind == "packet" and said.startswith("rx"):
+        to = re.search(r"-> (0x[0-9a-f]+)", said)
+        found["arrived"] = int(to[1], 16) if to else None
+    if kind == "cqe" and number(said, "opcode") not in (0, 0xd):
+        found["arrived"] = found["qpn"]
+        del found["wqe"]
+    return {k: v for k, v in found.items() if v is not None}
+
+
 def parse_card(text):
     """Return the Events of the card's trace; a command is one event."""
     events, pending = [], {}
@@ -90,10 +105,7 @@ def parse_card(text):
                                     f"{name}{given} ->{rest}",
                                     {"name": name}))
             continue
-        ids = {key: number(said, field)
-               for key, field in FIELDS.get(kind, {}).items()}
-        events.append(Event(kind, now, None, said,
-                            {k: v for k, v in ids.items() if v is not None}))
+        events.append(Event(kind, now, None, said, ids_of(kind, said)))
     return sorted(events, key=lambda e: e.begin)
 
 
@@ -123,35 +135,34 @@ def clock_distance(calls, events):
     return None
 
 
-def cause(events, i, kind, keys):
-    """Return the index of the last event of @kind before the @i-th that has
-    the same @keys, or None."""
-    want = {k: events[i].ids.get(k) for k in keys}
-    if None in want.values():
-        return None
-    for j in range(i - 1, -1, -1):
-        if events[j].kind == kind and all(
-                events[j].ids.get(k) == v for k, v in want.items()):
-            return j
-    return None
-
-
-# Which event comes of which: (kind, of kind, joined by).
+# Which event comes of which: (kind, of kind, joined by). The last one before
+# it is the one.
 CAUSES = [
     ("wqe", "doorbell", ("qpn",)),
     ("packet", "wqe", ("qpn", "psn")),
     ("cqe", "wqe", ("qpn", "wqe")),
+    ("cqe", "packet", ("arrived",)),
     ("eqe", "cqe", ("cqn",)),
     ("irq", "eqe", ("eqn",)),
 ]
 
 
+def key_of(event, names):
+    """Return what tells @event apart by these names, or None."""
+    values = tuple(event.ids.get(name) for name in names)
+    return None if None in values else values
+
+
 def links(events):
     """Return the Links between events."""
-    found = []
+    found, last = [], {}
     for i, event in enumerate(events):
-        for kind, of, keys in CAUSES:
-            j = cause(events, i, of, keys) if event.kind == kind else None
-            if j is not None:
-                found.append(Link(j, i))
+        for kind, of, names in CAUSES:
+            key = key_of(event, names)
+            if event.kind == kind and (of, names, key) in last:
+                found.append(Link(last[of, names, key], i))
+        for _, of, names in CAUSES:
+            key = key_of(event, names)
+            if event.kind == of and key:
+                last[of, names, key] = i
     return found

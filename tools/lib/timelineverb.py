@@ -43,7 +43,8 @@ svg {{ width: 100%; border: 1px solid #ccc; cursor: grab;
 <h3>{title}</h3>
 <p>{about} Wheel: zoom. Drag: move. Click: what it is.
 <input id="find" placeholder="find, e.g. CREATE_QP" list="names">
-<button id="all">all</button><datalist id="names">{names}</datalist></p>
+<button id="all">all</button><datalist id="names">{names}</datalist> Go to:
+{words}</p>
 <svg id="picture"></svg>
 <div id="note"></div>
 <script id="data" type="application/json">{data}</script>
@@ -57,7 +58,11 @@ def label(event):
     if event.kind == "cmd":
         return ids["name"]
     if event.kind == "wqe":
-        return f"{event.text.split()[4]} {ids.get('wqe')}"
+        # The opcode is the first word in capitals; an Ethernet queue has no
+        # "qp" before it.
+        opcode = next(w for w in event.text.split() if w.isupper())
+        return f"{opcode} {ids.get('wqe', '')}".strip() + \
+            ("" if "qpn" in ids else ", Ethernet")
     if event.kind == "packet":
         return " ".join(event.text.split()[:3:2])
     return event.kind
@@ -88,10 +93,18 @@ def model(calls, events):
     }
 
 
+# The way of an object and of its first message, as buttons of the page: each
+# that the traces have.
+WORDS = ["ib_create_qp", "CREATE_QP", "INIT2RTR_QP", "RTR2RTS_QP", "doorbell",
+         "SEND 0", "RDMA_WRITE", "packet", "cqe", "eqe", "irq",
+         "mlx5_eq_comp_int", "mlx5_ib_cq_comp", "ib_destroy_qp", "DESTROY_QP"]
+
+
 def page(title, picture):
     """Return the page as text."""
-    names = sorted({c["name"] for c in picture["calls"]} |
-                   {e["label"] for e in picture["events"]})
+    names = {c["name"] for c in picture["calls"]} | \
+        {e["label"] for e in picture["events"]}
+    kinds = set(picture["kinds"])
     # No text of a trace may end the script element.
     data = json.dumps(picture).replace("</", "<\\/")
     return PAGE.format(
@@ -99,7 +112,9 @@ def page(title, picture):
         about=f"{len(picture['calls'])} calls of the guest's kernel, "
               f"{len(picture['events'])} events of the card; their clocks "
               f"agree within {picture['doubt'] * 1e6:.0f} us.",
-        names="".join(f"<option>{html.escape(n)}</option>" for n in names),
+        words=" ".join(f'<button class="word">{w}</button>' for w in WORDS
+                       if any(w in name for name in names | kinds)),
+        names="".join(f"<option>{html.escape(n)}</option>" for n in sorted(names)),
         script=Path(__file__).with_name("timeline.js").read_text())
 
 

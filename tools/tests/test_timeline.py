@@ -67,6 +67,15 @@ class Join(unittest.TestCase):
         self.assertEqual([tuple(pair) for pair in timeline.links(events)],
                          [(1, 2), (2, 3), (2, 4), (4, 5), (5, 6)])
 
+    def test_received(self):
+        events = timeline.parse_card(CARD.replace(
+            "mlx5sim_cqe card0 cqn=0x11 index=0x0 opcode=0 qpn=0x42",
+            "mlx5sim_packet card0 rx RC SEND_ONLY qp 0x42 -> 0x43 psn 5+1\n"
+            "1@500.000231:mlx5sim_cqe card0 cqn=0x11 index=0x0 opcode=2 "
+            "qpn=0x43"))
+        self.assertEqual([tuple(pair) for pair in timeline.links(events)],
+                         [(1, 2), (2, 3), (2, 4), (4, 5), (5, 6), (6, 7)])
+
     def test_another_queue_is_no_cause(self):
         events = timeline.parse_card(CARD.replace("doorbell card0 sq qp 0x42",
                                                   "doorbell card0 sq qp 0x41"))
