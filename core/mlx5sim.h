@@ -148,6 +148,11 @@ typedef struct Mlx5FuncProps {
     bool packet_pacing;      /* the same: rates of send queues */
     bool qos_scheduling;     /* the same: scheduling elements */
     bool rtc;                /* the same: real-time clock and stamps of it */
+    /* The same: parts of the above, each by itself. */
+    bool masked_atomic, dm_atomic, dci_streams, reserved_qpn, av_qp_mapping;
+    bool udp_sport, relaxed_ordering, end_padding, blueflame;
+    bool cq_resize, cq_moderation, error_counters;
+    bool csum, tso, vlan, rss; /* without one of them: no network interface */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
     /**

@@ -52,6 +52,7 @@ typedef struct CapRow {
     Mlx5CapGroup group;
     uint32_t bit_off, bits;
     uint64_t cur, max;
+    size_t prop;             /* place of the bool in Mlx5FuncProps; 0: none */
 } CapRow;
 
 #define RX_OFF MLX5_BIT_OFF(flow_table_nic_cap, \
@@ -69,29 +70,32 @@ typedef struct CapRow {
       MLX5_BIT_OFF(flow_table_fields_supported, f),                      \
       MLX5_BIT_SZ(flow_table_fields_supported, f),                       \
       (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1,           \
-      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1 },         \
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1, 0 },      \
     { MLX5_CAP_GROUP_FLOW_TABLE, (base) +                                \
       MLX5_BIT_OFF(flow_table_prop_layout, ft_field_bitmask_support) +   \
       MLX5_BIT_OFF(flow_table_fields_supported, f),                      \
       MLX5_BIT_SZ(flow_table_fields_supported, f),                       \
       (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1,           \
-      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1 },
+      (1u << MLX5_BIT_SZ(flow_table_fields_supported, f)) - 1, 0 },
 
 static const CapRow rows[] = {
 #define CAP(g, l, f, c, m) \
-    { MLX5_CAP_GROUP_##g, MLX5_BIT_OFF(l, f), MLX5_BIT_SZ(l, f), c, m },
+    { MLX5_CAP_GROUP_##g, MLX5_BIT_OFF(l, f), MLX5_BIT_SZ(l, f), c, m, 0 },
+#define CAP_IF(p, g, l, f, v)                                            \
+    { MLX5_CAP_GROUP_##g, MLX5_BIT_OFF(l, f), MLX5_BIT_SZ(l, f), v, v,   \
+      offsetof(Mlx5FuncProps, p) },
 #define CAP_RX(l, f, v)                                                  \
     { MLX5_CAP_GROUP_FLOW_TABLE, RX_OFF + MLX5_BIT_OFF(l, f),            \
-      MLX5_BIT_SZ(l, f), v, v },
+      MLX5_BIT_SZ(l, f), v, v, 0 },
 #define CAP_TX(l, f, v)                                                  \
     { MLX5_CAP_GROUP_FLOW_TABLE, TX_OFF + MLX5_BIT_OFF(l, f),            \
-      MLX5_BIT_SZ(l, f), v, v },
+      MLX5_BIT_SZ(l, f), v, v, 0 },
 #define CAP_RDMA_RX(l, f, v)                                             \
     { MLX5_CAP_GROUP_FLOW_TABLE, RDMA_RX_OFF + MLX5_BIT_OFF(l, f),       \
-      MLX5_BIT_SZ(l, f), v, v },
+      MLX5_BIT_SZ(l, f), v, v, 0 },
 #define CAP_RDMA(l, f, v) CAP_RDMA_RX(l, f, v)                           \
     { MLX5_CAP_GROUP_FLOW_TABLE, RDMA_TX_OFF + MLX5_BIT_OFF(l, f),       \
-      MLX5_BIT_SZ(l, f), v, v },
+      MLX5_BIT_SZ(l, f), v, v, 0 },
 #define CAP_MATCH(f) MATCH(RX_OFF, f) MATCH(TX_OFF, f)
 #define CAP_MATCH_ROCE(f) \
     CAP_MATCH(f) MATCH(RDMA_RX_OFF, f) MATCH(RDMA_TX_OFF, f)
@@ -99,7 +103,7 @@ static const CapRow rows[] = {
     { MLX5_CAP_GROUP_ODP,                                                \
       MLX5_BIT_OFF(odp_cap, s##_page_fault_scheme_cap) +                 \
           MLX5_BIT_OFF(odp_scheme_cap, t##_odp_caps) +                   \
-          MLX5_BIT_OFF(odp_per_transport_service_cap, f), 1, c, m },
+          MLX5_BIT_OFF(odp_per_transport_service_cap, f), 1, c, m, 0 },
 #include "fw/caps_table.def"
 };
 
@@ -167,14 +171,25 @@ static void set_general_2(Mlx5Caps *caps, const Mlx5FuncProps *p)
     }
 }
 
+/* Compare and swap, fetch and add; the next two bits: both also masked. */
+static void set_atomic_ops(Mlx5Caps *caps, const Mlx5FuncProps *p)
+{
+    for (unsigned m = 0; m < 2; m++) {
+        uint8_t *cap = (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_ATOMIC];
+
+        MLX5_SET(atomic_caps, cap, atomic_operations,
+                 p->masked_atomic ? 0xf : 0x3);
+    }
+}
+
 static void set_dc(Mlx5Caps *caps, const Mlx5FuncProps *p)
 {
     GEN_SET(caps, dct, p->dc);
     GEN_SET(caps, dc_req_scat_data_cqe, p->dc && p->scatter_to_cqe);
     GEN_SET(caps, log_max_ra_req_dc, p->dc ? 4 : 0);
     GEN_SET(caps, log_max_ra_res_dc, p->dc ? 4 : 0);
-    GEN_SET(caps, log_max_dci_stream_channels, p->dc ? 6 : 0);
-    GEN_SET(caps, log_max_dci_errored_streams, p->dc ? 6 : 0);
+    GEN_SET(caps, log_max_dci_stream_channels, p->dc && p->dci_streams ? 6 : 0);
+    GEN_SET(caps, log_max_dci_errored_streams, p->dc && p->dci_streams ? 6 : 0);
     GEN_SET(caps, qpc_extension, p->dc || p->qos_scheduling);
     MLX5_SET(atomic_caps, caps->cur[MLX5_CAP_GROUP_ATOMIC], atomic_size_dc,
              p->dc ? 0xc : 0);
@@ -223,7 +238,8 @@ static void set_qos(Mlx5Caps *caps, const Mlx5FuncProps *p)
 
 static uint64_t general_types(const Mlx5FuncProps *p)
 {
-    return !p->devx ? 0 : MLX5_FW_GENERAL_TYPES |
+    return !p->devx ? 0 : (p->reserved_qpn ? MLX5_FW_GENERAL_RESERVED_QPN : 0) |
+                          (p->av_qp_mapping ? MLX5_FW_GENERAL_AV_QP : 0) |
                           (p->qos_scheduling ? MLX5_FW_GENERAL_SCHED : 0);
 }
 
@@ -237,7 +253,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_cq_sz, p->log_max_cq_sz);
     GEN_SET(caps, log_max_mkey, p->log_max_mkey);
     GEN_SET(caps, uar_sz, p->log_bar_size - 20);
-    GEN_SET(caps, rts2rts_qp_udp_sport, 1);
+    GEN_SET(caps, rts2rts_qp_udp_sport, p->udp_sport);
     GEN_SET(caps, hca_cap_2, p->devx);
     GEN_SET(caps, event_cap, p->devx);
     GEN_SET(caps, general_obj_types, general_types(p));
@@ -263,6 +279,7 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
     GEN_SET(caps, log_max_mcg, p->mcast ? 12 : 0);
     GEN_SET(caps, max_qp_mcg, p->mcast ? 240 : 0);
     GEN_SET(caps, block_lb_mc, p->mcast);
+    set_atomic_ops(caps, p);
     set_dc(caps, p);
     set_general_2(caps, p);
     set_qos(caps, p);
@@ -425,6 +442,9 @@ void mlx5_caps_reset(Mlx5Func *func)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const CapRow *r = &rows[i];
 
+        if (r->prop && !*(const bool *)((const char *)&func->props + r->prop)) {
+            continue;
+        }
         mlx5_prm_set(caps->cur[r->group], r->bit_off, r->bits, r->cur);
         mlx5_prm_set(caps->max[r->group], r->bit_off, r->bits, r->max);
     }

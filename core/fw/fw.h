@@ -34,7 +34,8 @@ typedef enum Mlx5HealthSynd {
 #define MLX5_FW_LOG_MAX_UCTX 12
 #define MLX5_FW_LOG_MAX_UMEM 16
 #define MLX5_FW_UCTX_CAP 1
-#define MLX5_FW_GENERAL_TYPES (UINT64_C(1) << 0x2c | UINT64_C(1) << 0x3a)
+#define MLX5_FW_GENERAL_RESERVED_QPN (UINT64_C(1) << 0x2c)
+#define MLX5_FW_GENERAL_AV_QP (UINT64_C(1) << 0x3a)
 #define MLX5_FW_GENERAL_SCHED (UINT64_C(1) << 0x26)
 #define MLX5_FW_LOG_RESERVED_QPNS 6
 

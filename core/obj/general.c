@@ -6,10 +6,15 @@
 #include "obj/general.h"
 #include "obj/check.h"
 
-static const Mlx5GeneralType *const types[] = {
-    &mlx5_general_reserved_qpn,
-    &mlx5_general_av_qp_mapping,
-    &mlx5_general_sched_element,
+/* Kinds, and the place in Mlx5FuncProps of the property that offers each. */
+static const struct {
+    const Mlx5GeneralType *type;
+    size_t prop;
+} types[] = {
+    { &mlx5_general_reserved_qpn, offsetof(Mlx5FuncProps, reserved_qpn) },
+    { &mlx5_general_av_qp_mapping, offsetof(Mlx5FuncProps, av_qp_mapping) },
+    /* What is off there has a refusal of its own. */
+    { &mlx5_general_sched_element, offsetof(Mlx5FuncProps, devx) },
 };
 
 uint64_t mlx5_general_types(void)
@@ -17,7 +22,7 @@ uint64_t mlx5_general_types(void)
     uint64_t bits = 0;
 
     for (size_t i = 0; i < G_N_ELEMENTS(types); i++) {
-        bits |= UINT64_C(1) << types[i]->obj_type;
+        bits |= UINT64_C(1) << types[i].type->obj_type;
     }
     return bits;
 }
@@ -28,8 +33,9 @@ static const Mlx5GeneralType *find_type(Mlx5Func *func, Mlx5Cmd *cmd)
     uint16_t obj_type = MLX5_GET(general_obj_in_cmd_hdr, cmd->in, obj_type);
 
     for (size_t i = 0; func->props.devx && i < G_N_ELEMENTS(types); i++) {
-        if (types[i]->obj_type == obj_type) {
-            return types[i];
+        if (types[i].type->obj_type == obj_type &&
+            *(const bool *)((const char *)&func->props + types[i].prop)) {
+            return types[i].type;
         }
     }
     mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_GENERAL_TYPE);

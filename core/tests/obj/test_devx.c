@@ -646,6 +646,26 @@ START_TEST(reserved_numbers)
 }
 END_TEST
 
+/* A kind whose property is off is none; the others stay. */
+START_TEST(general_off)
+{
+    static const uint16_t kind[] = { MLX5_GENERAL_RESERVED_QPN,
+                                     MLX5_GENERAL_AV_QP_MAPPING };
+    Fixture f = setup();
+    TestCmd t;
+
+    f.func->props.reserved_qpn = _i != 0;
+    f.func->props.av_qp_mapping = _i != 1;
+    general_fill(&t, kind[_i], 0, 0);
+    user_refused(&f, &t, mlx5_cmd_create_general_object, GENERAL_LEN, f.alice,
+                 MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_GENERAL_TYPE);
+    if (_i == 1) {
+        reserve(&f, f.alice);
+    }
+    done(&f);
+}
+END_TEST
+
 START_TEST(general_refusals)
 {
     Fixture f = setup();
@@ -795,6 +815,7 @@ int main(void)
     tcase_add_test(tc, key_over_umem);
     tcase_add_test(tc, key_refusals);
     tcase_add_test(tc, reserved_numbers);
+    tcase_add_loop_test(tc, general_off, 0, 2);
     tcase_add_test(tc, general_refusals);
     tcase_add_test(tc, av_qp_mapping);
     tcase_add_test(tc, av_qp_mapping_refusals);
