@@ -31,6 +31,14 @@ Mlx5Vport *mlx5_vport(Mlx5Func *func)
     return &func->fw->vport;
 }
 
+void mlx5_vport_qkey_violation(Mlx5Func *func)
+{
+    uint16_t *n = &func->fw->vport.qkey_violations;
+
+    /* Such counters stay at their end (IBA 14.2.5.6). */
+    *n += *n != UINT16_MAX;
+}
+
 /* As the vendor makes a GUID of a MAC: 0300 in the middle. */
 static uint64_t guid_of(const uint8_t mac[6])
 {

@@ -52,4 +52,7 @@ typedef struct Mlx5Vport {
 
 Mlx5Vport *mlx5_vport(Mlx5Func *func);
 
+/** Count a datagram that came with another Q_Key than its queue pair's. */
+void mlx5_vport_qkey_violation(Mlx5Func *func);
+
 #endif

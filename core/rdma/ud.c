@@ -9,6 +9,7 @@
 #include "rdma/rdma_internal.h"
 
 #include "fw/roce.h"
+#include "fw/vport.h"
 #include "prm/prm.h"
 
 #define GRH_BYTES 40
@@ -119,8 +120,11 @@ void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     };
     Mlx5Payload result;
 
-    if (pkt->op != MLX5_PKT_SEND || pkt->has_inv ||
-        pkt->qkey != MLX5_GET(qpc, e->qp->qpc, q_key)) {
+    if (pkt->op != MLX5_PKT_SEND || pkt->has_inv) {
+        return;
+    }
+    if (pkt->qkey != MLX5_GET(qpc, e->qp->qpc, q_key)) {
+        mlx5_vport_qkey_violation(e->qp->o.func);
         return;
     }
     if (mlx5_resp_take_recv(e, pkt) != MLX5_RESP_RECV_OK) {

@@ -2,6 +2,7 @@
 /*
  * Datagrams, unreliable connections, shared receive queues and XRC.
  */
+#include "fw/vport.h"
 #include "net/link.h"
 #include "tests/rdma/rdma_helper.h"
 
@@ -134,6 +135,13 @@ START_TEST(ud_dropped)
         r_sent(&t->a, i * 2, MLX5_OPCODE_SEND_IMM);
     }
     r_quiet(&t->b);
+    ck_assert_uint_eq(mlx5_vport(t->h->func)->qkey_violations, 1);
+    mlx5_vport(t->h->func)->qkey_violations = 0xfffe;
+    for (int i = 0; i < 3; i++) { /* it stays at its end */
+        post_ud(t, t->b.qp->o.id, R_QKEY + 1, 0, 10);
+        r_sent(&t->a, 8 + i * 2, MLX5_OPCODE_SEND_IMM);
+    }
+    ck_assert_uint_eq(mlx5_vport(t->h->func)->qkey_violations, 0xffff);
     /* The high bit of a WQE's key asks for the queue's own. */
     post_ud(t, t->b.qp->o.id, 0x80000000, 0, 10);
     took(t, 10, t->a.qp->o.id, 0xabcdef01);
