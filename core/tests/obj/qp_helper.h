@@ -116,7 +116,8 @@ static inline QpFixture qp_setup(void)
 static inline uint8_t *qp_fill(TestCmd *t, const QpFixture *f, Mlx5QpSt st)
 {
     uint8_t *qpc = t->in + MLX5_BYTE_OFF(create_qp_in, qpc);
-    bool own_rq = st != MLX5_QP_ST_XRC && st != MLX5_QP_ST_REG_UMR;
+    bool own_rq = st != MLX5_QP_ST_XRC && st != MLX5_QP_ST_DCI &&
+                  st != MLX5_QP_ST_REG_UMR;
 
     memset(t, 0, sizeof(*t));
     MLX5_SET(qpc, qpc, st, st);

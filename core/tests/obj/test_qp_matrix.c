@@ -13,15 +13,15 @@
 #define NO_BIT 32
 
 #define B(st) (1u << MLX5_QP_ST_##st)
-#define RELIABLE (B(RC) | B(XRC))
-#define CONNECTED (B(RC) | B(UC) | B(XRC))
+#define RELIABLE (B(RC) | B(XRC) | B(DCI))
+#define CONNECTED (B(RC) | B(UC) | B(XRC) | B(DCI))
 #define DATAGRAM (B(UD) | B(QP1))
 #define IB (CONNECTED | DATAGRAM)
 #define ALL (IB | B(REG_UMR))
 
 static const Mlx5QpSt services[] = {
     MLX5_QP_ST_RC, MLX5_QP_ST_UC, MLX5_QP_ST_UD,
-    MLX5_QP_ST_XRC, MLX5_QP_ST_QP1, MLX5_QP_ST_REG_UMR,
+    MLX5_QP_ST_XRC, MLX5_QP_ST_DCI, MLX5_QP_ST_QP1, MLX5_QP_ST_REG_UMR,
 };
 
 enum { TO_INIT, TO_RTR, TO_RTS, OTHER };
