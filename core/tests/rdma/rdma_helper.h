@@ -18,6 +18,9 @@
 #define R_QKEY 0x11223344u
 /** Where payload lies; far from every ring. */
 #define R_DATA UINT64_C(0x100000000)
+/* As contexts have it: ack_timeout 14, 4.096 us * 2^14; min_rnr_nak 12. */
+#define R_ACK_PERIOD_NS INT64_C(67108864)
+#define R_RNR_WAIT_NS INT64_C(640000)
 
 typedef struct RCq {
     uint32_t cqn;
@@ -138,6 +141,15 @@ static inline void r_post(RQp *q, RWqe *w)
     r_put(q, w);
     r_ring(q);
     fake_host_work(q->h);
+}
+
+/** Send @len bytes of R_DATA from a to b. */
+static inline void r_send(RTest *t, uint32_t len)
+{
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+
+    r_data(&w, R_DATA, len, t->key);
+    r_post(&t->a, &w);
 }
 
 /** Post a receive of @n pieces. */

@@ -9,8 +9,6 @@
 
 #define SRC R_DATA
 #define DST (R_DATA + 0x10000000)
-#define PERIOD INT64_C(67108864)     /* ack_timeout 14 */
-#define RNR INT64_C(640000)          /* min_rnr_nak 12 */
 
 static unsigned sent, lose_at;       /* the n-th packet from 1 is lost */
 
@@ -143,12 +141,12 @@ START_TEST(not_ready)
     post(s.t, MLX5_OPCODE_SEND, 5000, s.t->key, 0);
     ONLY1(s.b, out_of_buffer, 1);
     ONLY1(s.a, rnr_nak_retry_err, 1);
-    fake_host_advance(s.t->h, RNR);
+    fake_host_advance(s.t->h, R_RNR_WAIT_NS);
     ONLY1(s.b, out_of_buffer, 2);
     ONLY1(s.a, rnr_nak_retry_err, 2);
     /* Two behind the one that waits: their arrival is nobody's surprise. */
     r_recv(&s.t->b, DST, 5000);
-    fake_host_advance(s.t->h, RNR);
+    fake_host_advance(s.t->h, R_RNR_WAIT_NS);
     r_sent(&s.t->a, 0, MLX5_OPCODE_SEND);
     ONLY1(s.b, out_of_buffer, 2);
     r_free(s.t);
@@ -205,7 +203,7 @@ START_TEST(lost_ack)
 
     post(s.t, MLX5_OPCODE_RDMA_WRITE, 64, s.t->key, s.t->key);
     r_quiet(&s.t->a);
-    fake_host_advance(s.t->h, 3 * PERIOD);
+    fake_host_advance(s.t->h, 3 * R_ACK_PERIOD_NS);
     r_sent(&s.t->a, 0, MLX5_OPCODE_RDMA_WRITE);
     ONLY1(s.a, local_ack_timeout_err, 1);
     ONLY2(s.b, duplicate_request, 1, rx_write_requests, 1);
@@ -221,7 +219,7 @@ START_TEST(lost_read)
     post(s.t, MLX5_OPCODE_RDMA_READ, 64, s.t->key, s.t->key);
     post(s.t, MLX5_OPCODE_RDMA_WRITE, 64, s.t->key, s.t->key);
     ONLY1(s.a, implied_nak_seq_err, 1);
-    fake_host_advance(s.t->h, 3 * PERIOD);
+    fake_host_advance(s.t->h, 3 * R_ACK_PERIOD_NS);
     r_sent(&s.t->a, 0, MLX5_OPCODE_RDMA_READ);
     r_sent(&s.t->a, 1, MLX5_OPCODE_RDMA_WRITE);
     ONLY2(s.a, implied_nak_seq_err, 1, local_ack_timeout_err, 1);
@@ -240,7 +238,7 @@ START_TEST(retries_exceeded)
     r_set_state(&s.t->b, MLX5_QP_STATE_RST);
     s.t->a.qp->engine->req.retries = 2;
     post(s.t, MLX5_OPCODE_SEND, 64, s.t->key, 0);
-    fake_host_advance(s.t->h, 8 * PERIOD);
+    fake_host_advance(s.t->h, 8 * R_ACK_PERIOD_NS);
     ck_assert_uint_eq(s.a->local_ack_timeout_err, 2);
     ck_assert_uint_eq(s.a->req_transport_retries_exceeded, 1);
     ck_assert_uint_eq(s.a->req_cqe_error, 1);

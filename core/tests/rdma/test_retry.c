@@ -8,10 +8,6 @@
 
 #define SRC R_DATA
 #define DST (R_DATA + 0x10000000)
-/* ack_timeout 14: 4.096 us * 2^14. */
-#define PERIOD INT64_C(67108864)
-/* min_rnr_nak 12: 0.64 ms. */
-#define RNR INT64_C(640000)
 
 /* A link that loses packets. */
 static struct {
@@ -53,28 +49,20 @@ static RTest *connected(unsigned lose_at, unsigned n)
     return t;
 }
 
-static void post_send(RTest *t, uint32_t len)
-{
-    RWqe w = r_wqe(MLX5_OPCODE_SEND);
-
-    r_data(&w, SRC, len, t->key);
-    r_post(&t->a, &w);
-}
-
 /* --- not ready --- */
 
 START_TEST(rnr_then_ready)
 {
     RTest *t = connected(0, 0);
 
-    post_send(t, 5000);
+    r_send(t, 5000);
     r_quiet(&t->a);
-    fake_host_advance(t->h, RNR - 1000);
+    fake_host_advance(t->h, R_RNR_WAIT_NS - 1000);
     ck_assert_uint_eq(wire.sent, 2);
     fake_host_advance(t->h, 1000);
     ck_assert_uint_eq(wire.sent, 4);
     r_recv(&t->b, DST, 5000);
-    fake_host_advance(t->h, RNR);
+    fake_host_advance(t->h, R_RNR_WAIT_NS);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 5000);
     ck_assert(r_same(t->h, SRC, DST, 5000));
@@ -95,7 +83,7 @@ START_TEST(rnr_exceeded)
     r_data(&w, SRC, 64, t->key);
     r_put(&t->a, &w);
     r_post(&t->a, &w);
-    fake_host_advance(t->h, 2 * RNR - 1);
+    fake_host_advance(t->h, 2 * R_RNR_WAIT_NS - 1);
     r_quiet(&t->a);
     fake_host_advance(t->h, 1);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR,
@@ -110,12 +98,12 @@ START_TEST(rnr_for_ever)
 {
     RTest *t = connected(0, 0);
 
-    post_send(t, 64);
-    fake_host_advance(t->h, 1000 * RNR);
+    r_send(t, 64);
+    fake_host_advance(t->h, 1000 * R_RNR_WAIT_NS);
     r_quiet(&t->a);
     ck_assert_uint_ge(wire.sent, 2 * 990);
     r_recv(&t->b, DST, 64);
-    fake_host_advance(t->h, RNR);
+    fake_host_advance(t->h, R_RNR_WAIT_NS);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_free(t);
 }
@@ -139,7 +127,7 @@ START_TEST(rnr_in_the_middle)
     for (int i = 1; i < 4; i++) {
         r_recv(&t->b, DST + i * 100, 100);
     }
-    fake_host_advance(t->h, RNR);
+    fake_host_advance(t->h, R_RNR_WAIT_NS);
     for (int i = 1; i < 4; i++) {
         r_sent(&t->a, i, MLX5_OPCODE_SEND);
         r_received(&t->b, i, MLX5_CQE_RESP_SEND, 100);
@@ -176,7 +164,7 @@ START_TEST(any_packet_lost)
     r_put(&t->a, &r);
     r_ring(&t->a);
     fake_host_work(t->h);
-    fake_host_advance(t->h, 3 * PERIOD);
+    fake_host_advance(t->h, 3 * R_ACK_PERIOD_NS);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_sent(&t->a, 1, MLX5_OPCODE_RDMA_WRITE);
     r_sent(&t->a, 2, MLX5_OPCODE_ATOMIC_FA);
@@ -212,7 +200,7 @@ START_TEST(any_read_lost)
     }
     r_ring(&t->a);
     fake_host_work(t->h);
-    fake_host_advance(t->h, 3 * PERIOD);
+    fake_host_advance(t->h, 3 * R_ACK_PERIOD_NS);
     for (unsigned i = 0; i < G_N_ELEMENTS(len); i++) {
         r_sent(&t->a, i, MLX5_OPCODE_RDMA_READ);
         ck_assert(r_same(t->h, SRC + i, DST + i * 0x100000, len[i]));
@@ -229,10 +217,10 @@ START_TEST(retries_exceeded)
     RTest *t = connected(1, 1000);
 
     t->a.qp->engine->req.retries = 3;
-    post_send(t, 10);
-    post_send(t, 10);
+    r_send(t, 10);
+    r_send(t, 10);
     ck_assert_uint_eq(wire.sent, 2);
-    fake_host_advance(t->h, 4 * PERIOD - 1000);
+    fake_host_advance(t->h, 4 * R_ACK_PERIOD_NS - 1000);
     r_quiet(&t->a);
     fake_host_advance(t->h, 2000);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
@@ -251,8 +239,8 @@ START_TEST(no_timeout)
     uint8_t *ads = MLX5_ADDR_OF(qpc, t->a.qp->qpc, primary_address_path);
 
     MLX5_SET(ads, ads, ack_timeout, 0);
-    post_send(t, 10);
-    fake_host_advance(t->h, 1000 * PERIOD);
+    r_send(t, 10);
+    fake_host_advance(t->h, 1000 * R_ACK_PERIOD_NS);
     r_quiet(&t->a);
     ck_assert_uint_eq(wire.sent, 1);
     r_free(t);
@@ -265,7 +253,7 @@ START_TEST(idle_costs_nothing)
     RTest *t = connected(0, 0);
 
     r_recv(&t->b, DST, 64);
-    post_send(t, 64);
+    r_send(t, 64);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     ck_assert(!mlx5_timer_armed(&t->a.qp->engine->req.timer));
     ck_assert_uint_eq(t->h->func->timers.heap->len, 0);
@@ -279,8 +267,8 @@ START_TEST(peer_in_reset)
     RTest *t = connected(0, 0);
 
     r_set_state(&t->b, MLX5_QP_STATE_RST);
-    post_send(t, 10);
-    fake_host_advance(t->h, 20 * PERIOD);
+    r_send(t, 10);
+    fake_host_advance(t->h, 20 * R_ACK_PERIOD_NS);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
              MLX5_VENDOR_RETRY_EXCEEDED);
     r_free(t);
@@ -295,8 +283,8 @@ START_TEST(stranger)
 
     ads[MLX5_BYTE_OFF(ads, rgid_rip) + 8] ^= 1;
     r_recv(&t->b, DST, 64);
-    post_send(t, 10);
-    fake_host_advance(t->h, 20 * PERIOD);
+    r_send(t, 10);
+    fake_host_advance(t->h, 20 * R_ACK_PERIOD_NS);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
              MLX5_VENDOR_RETRY_EXCEEDED);
     r_quiet(&t->b);
@@ -313,8 +301,8 @@ START_TEST(no_source_gid)
     MLX5_SET(set_roce_address_in, c.in, vhca_port_num, 1);
     t_ok(t->h, &c, mlx5_cmd_set_roce_address,
          MLX5_ST_SZ_BYTES(set_roce_address_in));
-    post_send(t, 10);
-    fake_host_advance(t->h, 20 * PERIOD);
+    r_send(t, 10);
+    fake_host_advance(t->h, 20 * R_ACK_PERIOD_NS);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
              MLX5_VENDOR_RETRY_EXCEEDED);
     ck_assert_uint_eq(wire.sent, 0);
@@ -370,7 +358,7 @@ START_TEST(bad_weather)
             post_random(t, &rng);
         }
         while (!r_poll(&t->a, &t->a.scq, cqe)) {
-            fake_host_advance(t->h, PERIOD);
+            fake_host_advance(t->h, R_ACK_PERIOD_NS);
             ck_assert_int_lt(rounds++, 40);
         }
         ck_assert_uint_eq(MLX5_GET(cqe64, cqe, opcode), MLX5_CQE_REQ);

@@ -11,8 +11,6 @@
 #define SRC R_DATA
 #define DST (R_DATA + 0x10000000)
 #define MTU 1024u            /* mtu 3 */
-/* ack_timeout 14: 4.096 us * 2^14. */
-#define PERIOD INT64_C(67108864)
 /* Ethernet, IPv6, UDP, BTH, ICRC. */
 #define HEADERS (14 + 40 + 8 + 12 + 4)
 #define ACT(name) MLX5_FLOW_CONTEXT_ACTION_##name
@@ -137,14 +135,6 @@ static RTest *ruled(Mlx5QpSt st, Rule *r)
     return t;
 }
 
-static void send(RTest *t, uint32_t len)
-{
-    RWqe w = r_wqe(MLX5_OPCODE_SEND);
-
-    r_data(&w, SRC, len, t->key);
-    r_post(&t->a, &w);
-}
-
 static void counted(RTest *t, const Rule *r, uint64_t packets, uint64_t octets)
 {
     TestCmd c = { 0 };
@@ -165,10 +155,10 @@ START_TEST(dropped)
     RTest *t = ruled(MLX5_QP_ST_RC, &r);
 
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_quiet(&t->a);
     for (int i = 0; i < 20; i++) {
-        fake_host_advance(t->h, 8 * PERIOD);
+        fake_host_advance(t->h, 8 * R_ACK_PERIOD_NS);
     }
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR,
              MLX5_VENDOR_RETRY_EXCEEDED);
@@ -188,7 +178,7 @@ START_TEST(other_queue_pair)
     set_root(t, &r);
     r_connect(t, 7);
     r_recv(&t->b, DST, 64);
-    send(t, 64);
+    r_send(t, 64);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 64);
     r_free(t);
@@ -203,13 +193,13 @@ START_TEST(released)
     TestCmd c = { 0 };
 
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_quiet(&t->a);
     c.c.op_mod = 1;
     MLX5_SET(set_flow_table_root_in, c.in, table_type, TX);
     t_ok(t->h, &c, mlx5_cmd_set_flow_table_root,
          MLX5_ST_SZ_BYTES(set_flow_table_root_in));
-    fake_host_advance(t->h, 8 * PERIOD);
+    fake_host_advance(t->h, 8 * R_ACK_PERIOD_NS);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 5000);
     ck_assert(r_same(t->h, SRC, DST, 5000));
@@ -237,7 +227,7 @@ START_TEST(counted_by_opcode)
     RTest *t = ruled(MLX5_QP_ST_RC, &r);
 
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 5000);
     counted(t, &r, on_wire[_i].packets, on_wire[_i].octets);
@@ -253,10 +243,10 @@ START_TEST(one_of_many)
     RTest *t = ruled(MLX5_QP_ST_UC, &r);
 
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_quiet(&t->b);
-    send(t, 64);
+    r_send(t, 64);
     r_sent(&t->a, 1, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 64);
     r_free(t);
@@ -281,11 +271,11 @@ START_TEST(forwarded)
     set_root(t, &root);
     r_connect(t, 1);
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 5000);
     r_recv(&t->b, DST, 5000);
-    send(t, 64);
+    r_send(t, 64);
     r_quiet(&t->a);
     r_quiet(&t->b);
     r_free(t);
@@ -315,10 +305,10 @@ START_TEST(other_domain)
     ctx = MLX5_ADDR_OF(query_flow_table_out, q.out, flow_table_context);
     ck_assert_uint_eq(MLX5_GET(flow_table_context, ctx, table_miss_action), 2);
     r_recv(&t->b, DST, 5000);
-    send(t, 5000);
+    r_send(t, 5000);
     r_sent(&t->a, 0, MLX5_OPCODE_SEND);
     r_quiet(&t->b);
-    send(t, 64);
+    r_send(t, 64);
     r_sent(&t->a, 1, MLX5_OPCODE_SEND);
     r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 64);
     /* Sent packets have no other domain. */

@@ -47,21 +47,13 @@ static RTest *connected(uint32_t psn)
     return t;
 }
 
-static void post_send(RTest *t, uint32_t len)
-{
-    RWqe w = r_wqe(MLX5_OPCODE_SEND);
-
-    r_data(&w, SRC, len, t->key);
-    r_post(&t->a, &w);
-}
-
 START_TEST(rnr_codes)
 {
     RTest *t = connected(0xffffff);
     int64_t wait = rnr_10us[_i] * INT64_C(10000);
 
     R_QPC(&t->b, min_rnr_nak, _i);
-    post_send(t, 64);
+    r_send(t, 64);
     for (unsigned n = 1; n <= 3; n++) {
         ck_assert_uint_eq(wire.requests, n);
         fake_host_advance(t->h, wait - 1);
@@ -87,7 +79,7 @@ START_TEST(ack_timeouts)
     wire.lose_from = 1;
     wire.lose_to = 3;
     r_recv(&t->b, DST, 64);
-    post_send(t, 64);
+    r_send(t, 64);
     for (unsigned n = 1; n <= 2; n++) {
         ck_assert_uint_eq(wire.requests, n);
         fake_host_advance(t->h, period - 1);
@@ -111,7 +103,7 @@ START_TEST(retry_counts)
     t->a.qp->engine->req.retries = _i;
     wire.lose_from = 1;
     wire.lose_to = UINT_MAX;
-    post_send(t, 64);
+    r_send(t, 64);
     for (int n = 0; n < _i; n++) {
         fake_host_advance(t->h, period);
         r_quiet(&t->a);
@@ -132,7 +124,7 @@ START_TEST(rnr_retry_counts)
 
     R_QPC(&t->a, rnr_retry, _i);
     t->a.qp->engine->req.rnr_retries = _i;
-    post_send(t, 64);
+    r_send(t, 64);
     fake_host_advance(t->h, _i * wait);
     ck_assert_uint_eq(wire.requests, 1 + _i);
     if (_i == 7) {
