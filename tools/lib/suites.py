@@ -62,6 +62,7 @@ import kernellog
 import kmodules
 import machine
 import programs
+import propsuite
 import rows
 import status
 import tourdoc
@@ -110,6 +111,9 @@ def every():
     suites.append(Suite("demo", "the demo of the README holds", True, demo))
     suites.append(Suite("inspect", "the card's live state against what the "
                         "kernel says", True, inspectsuite.run))
+    suites.append(Suite("properties", "each property of the card changed by "
+                        "itself: what vanishes, and that the rest works",
+                        False, propsuite.run))
     suites.append(Suite("gdb", "the debugger: breakpoints in modules that are "
                         "not there yet, arguments, our commands", False,
                         gdbsuite.run))
