@@ -15,6 +15,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import build
+import kernellog
 import machine
 import suites
 from paths import REPO
@@ -182,7 +183,7 @@ def judge(row, number, told, log):
 
 def rest_of_log(log, cards):
     """Return a Result on what the kernel says of other things."""
-    known = [pattern for pattern, _ in suites.explained(suites.KERNEL_LOG)]
+    known = [pattern for pattern, _ in kernellog.explained(suites.KERNEL_LOG)]
     of_cards = {line for number in range(cards)
                 for line in log_of(log, FIRST_SLOT + number)}
     odd = [line for line in log.splitlines()
