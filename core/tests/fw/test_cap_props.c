@@ -12,6 +12,10 @@ enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
        QOS = 0xc, DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20,
        GROUPS = 0x40 };
 
+/* All there are: test_caps.c asks for the others, too. */
+static const uint8_t groups[] = { GENERAL, ETHERNET, ODP, ATOMIC, ROCE, FLOW,
+                                  QOS, DEVICE_MEMORY, EVENTS, GENERAL_2 };
+
 #define PROP(p) { #p, offsetof(Mlx5FuncProps, p) }
 
 static const struct {
@@ -192,7 +196,9 @@ static Caps *read_caps(const Mlx5FuncProps *p)
     uint8_t enabled[MLX5_ST_SZ_BYTES(enable_hca_out)];
 
     FAKE_CMD_OK(d, ENABLE_HCA, enable_hca, enable, enabled);
-    for (uint32_t g = 0; g < GROUPS; g++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
+        uint32_t g = groups[i];
+
         for (uint32_t mode = 0; mode < 2; mode++) {
             MLX5_SET(query_hca_cap_in, in, op_mod, g << 1 | mode);
             caps->have[g] = FAKE_CMD(d, QUERY_HCA_CAP, query_hca_cap, in, out);
@@ -246,8 +252,9 @@ static void same(const char *prop, uint32_t group, const uint8_t *off,
                  const uint8_t *on)
 {
     for (uint32_t i = 0; i < CAP_BYTES; i++) {
-        ck_assert_msg(off[i] == on[i], "%s: group 0x%x, byte 0x%x, too", prop,
-                      group, i);
+        if (off[i] != on[i]) { /* ck_assert for each would take minutes */
+            ck_abort_msg("%s: group 0x%x, byte 0x%x, too", prop, group, i);
+        }
     }
 }
 
