@@ -13,7 +13,7 @@
 #define MLX5_VLAN_HLEN 4
 /** Shortest frame on a wire, without FCS (IEEE 802.3 4A.2.3.2.4). */
 #define MLX5_ETH_ZLEN 60
-/** Longest frame the port takes: 9978 bytes of payload (PMTU) and headers. */
+/** Room for the longest frame the port takes: 9978 bytes of payload, headers. */
 #define MLX5_ETH_MAX_FRAME 10240
 #define MLX5_UDP_HLEN 8
 

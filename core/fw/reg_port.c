@@ -12,7 +12,7 @@
 #define PROTO_ETHERNET 4     /* PTYS proto_mask */
 #define ETH_100GBASE_CR4 (1u << 20)
 #define HW_MTU_MIN 68
-#define HW_MTU_MAX 9978
+#define HW_MTU_MAX 10000
 #define HW_MTU_DEFAULT 1522  /* 1500, Ethernet header, VLAN tag, FCS */
 #define PMLP_LANES 4
 

@@ -7,7 +7,7 @@
 #include "fw/fw_internal.h"
 
 #define MTU_MIN 68
-#define MTU_MAX 9978
+#define MTU_MAX 10000
 #define MTU_DEFAULT 1500
 
 /** QUERY/MODIFY_VPORT_STATE op_mod and states (driver: vport.h). */

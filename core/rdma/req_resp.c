@@ -326,6 +326,15 @@ static void bad_response(Mlx5QpEngine *e, Mlx5SendReq *req)
     mlx5_req_fail(e, req, MLX5_VENDOR_BAD_RESPONSE);
 }
 
+/* The responder's path MTU is ours, or one packet is all (IBA 9.7.5.1.6). */
+static bool answers_fit(const Mlx5Qp *qp, const Mlx5Pkt *pkt, uint64_t off)
+{
+    uint32_t mtu = mlx5_engine_mtu(qp);
+
+    return pkt->mtu_bytes == mtu ||
+           (!off && pkt->last && pkt->npsn == 1 && pkt->len <= mtu);
+}
+
 static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5SendReq *req = expecting(e, pkt);
@@ -340,7 +349,8 @@ static void read_response(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
           mlx5_engine_mtu(e->qp);
     if (w->op->flags & ATOMIC || off > w->length ||
         pkt->len > w->length - off ||
-        pkt->last != (off + pkt->len == w->length)) {
+        pkt->last != (off + pkt->len == w->length) ||
+        !answers_fit(e->qp, pkt, off)) {
         bad_response(e, req);
     } else if (store(e, req, off, pkt)) {
         answered(e, req, pkt->npsn);

@@ -546,6 +546,18 @@ static void do_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     mlx5_resp_push(e, &item);
 }
 
+/*
+ * Both ends must have the path MTU alike: each packet of a message but the last
+ * is as long, the last no longer (IBA 9.7.4.1.6).
+ */
+static bool packets_fit(const Mlx5Qp *qp, const Mlx5Pkt *pkt)
+{
+    uint32_t mtu = mlx5_engine_mtu(qp);
+
+    return pkt->mtu_bytes == mtu || pkt->op > MLX5_PKT_WRITE ||
+           (pkt->first && pkt->last && pkt->npsn == 1 && pkt->len <= mtu);
+}
+
 void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     static void (*const row[])(Mlx5QpEngine *, const Mlx5Pkt *) = {
@@ -559,7 +571,7 @@ void mlx5_resp_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     /* Answers go elsewhere (mlx5_rdma_receive). */
     g_assert(pkt->op < G_N_ELEMENTS(row));
     mlx5_resp_check_recv(e);
-    if (!set_domain(e, pkt)) {
+    if (!set_domain(e, pkt) || !packets_fit(e->qp, pkt)) {
         invalid(e, pkt);
         return;
     }

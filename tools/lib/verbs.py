@@ -143,7 +143,12 @@ def trace(args):
         log = os.path.join(folder, "log")
         with running(args, "-D", log) as guest:
             start = os.path.getsize(log) if os.path.exists(log) else 0
+            known = {e["name"] for e in guest.qmp(
+                "trace-event-get-state", name="mlx5sim_*")}
             for event in args.event or ["*"]:
+                if event != "*" and f"mlx5sim_{event}" not in known:
+                    names = " ".join(sorted(n[8:] for n in known))
+                    raise Failure(f"no event {event}; there are: {names}", 2)
                 guest.qmp("trace-event-set-state", name=f"mlx5sim_{event}",
                           enable=True)
             status = run_in(guest, args.command, stdin=forwarded_stdin(),

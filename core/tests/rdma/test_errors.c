@@ -19,6 +19,7 @@ typedef struct Case {
     Key lkey, rkey, recv_key;
     uint32_t len, recv_len;
     uint64_t remote_off;
+    int far_mtu;             /* of the responder, as the context has it */
     int off;                 /* which of rre, rwe, rae is off: 'r' 'w' 'a' */
     uint8_t near, near_vendor;
     uint8_t far, far_vendor; /* of the first receive; 0 = not touched */
@@ -87,6 +88,13 @@ static const Case cases[] = {
       .rkey = NO_MEMORY, REMOTE_OP, .event = MLX5_EVENT_TYPE_WQ_CATAS_ERROR },
     { "atomic where no memory is", .opcode = MLX5_OPCODE_ATOMIC_FA,
       .rkey = NO_MEMORY, REMOTE_OP, .event = MLX5_EVENT_TYPE_WQ_CATAS_ERROR },
+    { "one packet beyond the peer's path MTU", INVAL(SEND), REQ_EVENT,
+      .far_mtu = 2, .len = 1000, .recv_len = 1000 },
+    { "packets shorter than the peer's path MTU", INVAL(RDMA_WRITE), REQ_EVENT,
+      .far_mtu = 4, .len = 5000 },
+    { "one answer beyond the path MTU", .opcode = MLX5_OPCODE_RDMA_READ,
+      .near = MLX5_CQE_SYNDROME_BAD_RESP_ERR,
+      .near_vendor = MLX5_VENDOR_BAD_RESPONSE, .far_mtu = 4, .len = 2000 },
     { "invalidate a wild key", .opcode = MLX5_OPCODE_SEND_INVAL,
       .near = MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
       .near_vendor = MLX5_VENDOR_REMOTE_ACCESS, .far = PROT,
@@ -164,6 +172,9 @@ START_TEST(one_mistake)
     R_QPC(&t->b, rwe, c->off != 'w');
     R_QPC(&t->b, rae, c->off != 'a');
     t->b.qp->rlkey = true;
+    if (c->far_mtu) {
+        R_QPC(&t->b, mtu, c->far_mtu);
+    }
     r_connect(t, 0x10);
     recv.lkey = make_key(t, c->recv_key);
     r_recv_sg(&t->b, &recv, 1);
@@ -207,6 +218,27 @@ START_TEST(one_mistake)
             ck_assert_uint_eq(b, 0);
         }
     }
+    r_free(t);
+}
+END_TEST
+
+/* What is behind a long read may be done before its answers come: alone. */
+START_TEST(answers_of_another_mtu)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_READ);
+
+    R_QPC(&t->b, mtu, _i);
+    r_connect(t, 0x10);
+    r_raddr(&w, DST, t->key);
+    r_data(&w, SRC, 200000, t->key);
+    r_put(&t->a, &w);
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
+             MLX5_VENDOR_BAD_RESPONSE);
+    ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_ERR);
+    ck_assert_uint_eq(t->b.qp->state, MLX5_QP_STATE_RTS);
     r_free(t);
 }
 END_TEST
@@ -627,6 +659,8 @@ int main(void)
     suite_add_tcase(s, tc);
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, one_mistake, 0, G_N_ELEMENTS(cases));
+    tcase_add_loop_test(tc, answers_of_another_mtu, 1, 3);
+    tcase_add_loop_test(tc, answers_of_another_mtu, 4, 6);
     tcase_add_test(tc, broken_off);
     tcase_add_test(tc, key_goes_away);
     tcase_add_test(tc, nak_after_reads);

@@ -117,6 +117,21 @@ START_TEST(every_mtu)
 }
 END_TEST
 
+/* A message of one packet at both ends does not tell that they differ. */
+START_TEST(other_mtu_short)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    R_QPC(&t->a, mtu, 5);
+    R_QPC(&t->b, mtu, 2);
+    r_connect(t, 0);
+    r_fill(t->h, SRC, 512, 1);
+    write_at(&t->a, SRC, DST, 512);
+    ck_assert(r_same(t->h, SRC, DST, 512));
+    done(t);
+}
+END_TEST
+
 START_TEST(immediate)
 {
     RTest *t = connected();
@@ -620,6 +635,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, all_sizes, 0, G_N_ELEMENTS(sizes));
     tcase_add_loop_test(tc, every_mtu, 1, 6);
+    tcase_add_test(tc, other_mtu_short);
     tcase_add_test(tc, immediate);
     tcase_add_test(tc, empty_with_wild_key);
     tcase_add_test(tc, many_pieces);
