@@ -8,8 +8,9 @@ from kernel import DEVICE_REGISTERED, entries
 from probes import Probes
 
 DEVICE = "ib_device"
-BATCH = 16
-FREES = ("kfree", "free_large", "free_bulk")
+BATCH = 64
+BULKS = {f"free_bulk_{first}": first for first in range(0, 512, BATCH)}
+FREES = ("kfree", "free_large", *BULKS)
 
 
 def stage_functions(kernel, profile, what):
@@ -147,11 +148,14 @@ def add_unregistration(probes, kernel, device):
                only=f"ptr == {device.address}")
     probes.add("free_large", "free_large_kmalloc", {"ptr": "$arg2:x64"},
                only=f"ptr == {device.address}")
-    # What waited for RCU is freed by the batch: look at the first of it.
-    probes.add("free_bulk", "kmem_cache_free_bulk",
-               {f"p{i}": f"+{8 * i}($arg3):x64" for i in range(BATCH)},
-               only=" || ".join(f"p{i} == {device.address}"
-                                for i in range(BATCH)))
+    # What waited for RCU is freed by the batch, a page of pointers: it can
+    # stand anywhere in it, and a probe can fetch no more than so many.
+    for name, first in BULKS.items():
+        probes.add(name, "kmem_cache_free_bulk",
+                   {f"p{i}": f"+{8 * (first + i)}($arg3):x64"
+                    for i in range(BATCH)},
+                   only=" || ".join(f"p{i} == {device.address}"
+                                    for i in range(BATCH)))
 
 
 def unbind(kernel, card, seconds):

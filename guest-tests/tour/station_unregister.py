@@ -40,7 +40,7 @@ WORDS = {"remove": "mlx5r_remove", "unregister": "ib_unregister_device",
          "kvfree_call_rcu": "the memory is handed to RCU",
          "call_rcu": "the memory is handed to RCU",
          "kfree": "the memory is free", "free_large": "the memory is free",
-         "free_bulk": "the memory is free"}
+         **dict.fromkeys(capture.BULKS, "the memory is free")}
 
 
 def own(kernel, events, address):
