@@ -8,13 +8,6 @@ tap_bad=0
 out=/tmp/suite-out        # what the last command printed
 port=20000                # of the last pair; each pair has its own
 
-# timeout SECONDS COMMAND...: the command of that name, in a guest that takes
-# SLOW times as long as others.
-timeout()
-{
-    command timeout "$(($1 * ${SLOW:-1}))" "${@:2}"
-}
-
 # result STATUS NAME [DETAIL]: print one result; on failure what was printed.
 result()
 {
@@ -106,7 +99,7 @@ listening()
 # output is in $out, the server's in $out.server. Both must exit 0 in time.
 pair()
 {
-    local limit=$1 server status
+    local limit=$(($1 * ${SLOW:-1})) server status
     shift
     port=$((port + 1))
     timeout "$limit" "$@" -p $port > "$out.server" 2>&1 &
@@ -143,7 +136,7 @@ cm_listening()
 # time; where "endless" is set the server needn't end and is stopped.
 cm_pair()
 {
-    local limit=$1 ready=$2 server status there words=()
+    local limit=$(($1 * ${SLOW:-1})) ready=$2 server status there words=()
     shift 2
     while [ "$1" != -- ]; do
         words+=("$1")
