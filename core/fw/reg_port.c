@@ -11,8 +11,6 @@
 #define LOCAL_PORT 1
 #define PROTO_ETHERNET 4     /* PTYS proto_mask */
 #define ETH_100GBASE_CR4 (1u << 20)
-#define HW_MTU_MIN 68
-#define HW_MTU_MAX 10000
 #define HW_MTU_DEFAULT 1522  /* 1500, Ethernet header, VLAN tag, FCS */
 #define PMLP_LANES 4
 
@@ -132,7 +130,7 @@ void mlx5_reg_pmtu(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         return;
     }
     if (acc->write) {
-        if (mtu < HW_MTU_MIN || mtu > HW_MTU_MAX) {
+        if (mtu < MLX5_HW_MTU_MIN || mtu > MLX5_HW_MTU_MAX) {
             mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
                           MLX5_SYND_PMTU_RANGE);
             return;
@@ -140,7 +138,7 @@ void mlx5_reg_pmtu(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         p->admin_mtu = mtu;
     }
     MLX5_SET(pmtu_reg, acc->out, local_port, LOCAL_PORT);
-    MLX5_SET(pmtu_reg, acc->out, max_mtu, HW_MTU_MAX);
+    MLX5_SET(pmtu_reg, acc->out, max_mtu, MLX5_HW_MTU_MAX);
     MLX5_SET(pmtu_reg, acc->out, admin_mtu, p->admin_mtu);
     MLX5_SET(pmtu_reg, acc->out, oper_mtu, p->admin_mtu);
 }

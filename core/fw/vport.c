@@ -6,8 +6,6 @@
  */
 #include "fw/fw_internal.h"
 
-#define MTU_MIN 68
-#define MTU_MAX 10000
 #define MTU_DEFAULT 1500
 
 /** QUERY/MODIFY_VPORT_STATE op_mod and states (driver: vport.h). */
@@ -183,7 +181,7 @@ static uint32_t check_modify(Mlx5Func *func, const Mlx5Cmd *cmd,
         !MLX5_FW_CAP_GEN(func, roce)) {
         return MLX5_SYND_VPORT_ROCE;
     }
-    if (SELECTED(sel, mtu) && (mtu < MTU_MIN || mtu > MTU_MAX)) {
+    if (SELECTED(sel, mtu) && (mtu < MLX5_HW_MTU_MIN || mtu > MLX5_HW_MTU_MAX)) {
         return MLX5_SYND_VPORT_MTU;
     }
     if ((SELECTED(sel, disable_uc_local_lb) &&

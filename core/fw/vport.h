@@ -9,6 +9,11 @@
 
 #include "bus/func.h"
 
+/** MTUs of the port and of its vport, headers and FCS counted: 22 bytes more
+ * than what an interface calls so (driver: MLX5E_HW2SW_MTU). */
+#define MLX5_HW_MTU_MIN 68
+#define MLX5_HW_MTU_MAX 10000
+
 /** allowed_list_type. */
 typedef enum Mlx5VportList {
     MLX5_VPORT_LIST_UC,

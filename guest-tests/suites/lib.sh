@@ -79,6 +79,22 @@ pci_of()
     basename "$(readlink "/sys/class/infiniband/$1/device")"
 }
 
+# drivers_unload: without them the launcher can count what the card holds.
+drivers_unload()
+{
+    modprobe -r mlx5_ib && modprobe -r mlx5_core
+}
+
+# bind_again PCI NET [ADDRESS/BITS]: bind mlx5_core, bring its interface up;
+# succeeds with an RDMA port that is ACTIVE.
+bind_again()
+{
+    echo "$1" > /sys/bus/pci/drivers/mlx5_core/bind &&
+        await 30 ip link set "$2" up &&
+        { [ -z "${3:-}" ] || ip address replace "$3" dev "$2"; } &&
+        await 15 sh -c "rdma link | grep -q 'state ACTIVE'"
+}
+
 # await SECONDS COMMAND...: try until it succeeds.
 await()
 {

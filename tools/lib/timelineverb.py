@@ -60,7 +60,7 @@ def label(event):
     if event.kind == "wqe":
         # The opcode is the first word in capitals; an Ethernet queue has no
         # "qp" before it.
-        opcode = next(w for w in event.text.split() if w.isupper())
+        opcode = next((w for w in event.text.split() if w.isupper()), "WQE")
         return f"{opcode} {ids.get('wqe', '')}".strip() + \
             ("" if "qpn" in ids else ", Ethernet")
     if event.kind == "packet":
@@ -85,8 +85,6 @@ def model(calls, events):
     return {
         "begin": min(times), "end": max(ends), "doubt": doubt,
         "tasks": tasks,
-        "depth": {t: max(r["depth"] for r in rows if r["task"] == t)
-                  for t in tasks},
         "kinds": list(dict.fromkeys(m["kind"] for m in marks)),
         "calls": rows, "events": marks,
         "links": [list(pair) for pair in timeline.links(events)],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What each verb of the launcher does."""
 
+import fnmatch
 import os
 import shutil
 import signal
@@ -146,7 +147,7 @@ def trace(args):
             known = {e["name"] for e in guest.qmp(
                 "trace-event-get-state", name="mlx5sim_*")}
             for event in args.event or ["*"]:
-                if event != "*" and f"mlx5sim_{event}" not in known:
+                if not fnmatch.filter(known, f"mlx5sim_{event}"):
                     names = " ".join(sorted(n[8:] for n in known))
                     raise Failure(f"no event {event}; there are: {names}", 2)
                 guest.qmp("trace-event-set-state", name=f"mlx5sim_{event}",

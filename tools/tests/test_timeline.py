@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 import timeline  # noqa: E402
+import timelineverb  # noqa: E402
 
 GRAPH = """# tracer: function_graph
 #
@@ -46,6 +47,17 @@ class Parse(unittest.TestCase):
                           "irq"])
         self.assertAlmostEqual(events[0].end - events[0].begin, 20e-6)
         self.assertEqual(events[2].ids, {"qpn": 0x42, "wqe": 7, "psn": 5})
+
+
+class Label(unittest.TestCase):
+    def test_requests(self):
+        lines = ("qp 0x42 wqe 7 SEND psn=5", "sqn=0x800002 index=5 SEND ds=3",
+                 "qp 0x42 wqe 8 op 0x7f")
+        events = timeline.parse_card("".join(
+            f"1@500.0{i}:mlx5sim_wqe card0 {line}\n"
+            for i, line in enumerate(lines)))
+        self.assertEqual([timelineverb.label(e) for e in events],
+                         ["SEND 7", "SEND, Ethernet", "WQE 8"])
 
 
 class Join(unittest.TestCase):

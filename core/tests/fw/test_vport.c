@@ -124,7 +124,7 @@ START_TEST(modify_refused)
     MODIFY_FAILS(d, &m, MLX5_SYND_VPORT_AFFILIATION);
     modify_init(&m);
     SELECT(&m, mtu);
-    CTX(&m, mtu, 20000);
+    CTX(&m, mtu, 10001);
     MODIFY_FAILS(d, &m, MLX5_SYND_VPORT_MTU);
     modify_init(&m);
     SELECT(&m, permanent_address);

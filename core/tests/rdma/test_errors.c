@@ -232,9 +232,7 @@ START_TEST(answers_of_another_mtu)
     r_connect(t, 0x10);
     r_raddr(&w, DST, t->key);
     r_data(&w, SRC, 200000, t->key);
-    r_put(&t->a, &w);
-    r_ring(&t->a);
-    fake_host_work(t->h);
+    r_post(&t->a, &w);
     r_failed(&t->a, &t->a.scq, 0, MLX5_CQE_SYNDROME_BAD_RESP_ERR,
              MLX5_VENDOR_BAD_RESPONSE);
     ck_assert_uint_eq(t->a.qp->state, MLX5_QP_STATE_ERR);

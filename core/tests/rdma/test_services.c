@@ -317,6 +317,23 @@ START_TEST(uc_receive_too_short)
 }
 END_TEST
 
+/* Of another path MTU: dropped, and the next that fits arrives. */
+START_TEST(uc_other_mtu)
+{
+    RTest *t = unreliable(0);
+
+    MLX5_SET(qpc, t->b.qp->qpc, mtu, 2);
+    r_recv(&t->b, DST, 300000);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 1000);
+    post_uc(t, MLX5_OPCODE_RDMA_WRITE, t->key, 5000);
+    r_quiet(&t->b);
+    ck_assert_uint_eq(t->b.qp->state, MLX5_QP_STATE_RTS);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 512);
+    r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 512);
+    r_free(t);
+}
+END_TEST
+
 /* Reads and atomics are not of this service. */
 START_TEST(uc_refuses)
 {
@@ -638,6 +655,7 @@ int main(void)
     tcase_add_loop_test(tc, uc_lost, 0, 5);
     tcase_add_test(tc, uc_dropped);
     tcase_add_test(tc, uc_receive_too_short);
+    tcase_add_test(tc, uc_other_mtu);
     tcase_add_test(tc, uc_refuses);
     tcase_add_test(tc, srq);
     tcase_add_test(tc, xrc);
