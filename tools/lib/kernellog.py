@@ -77,6 +77,18 @@ def kind_of(line):
                 None)
 
 
+def end_of(lines):
+    """Return what tells most of the end of a log of @lines: a report from its
+    first line on if there is one, as what matters in it stands there."""
+    for i, line in enumerate(lines):
+        if kind_of(re.sub(r"^\[ *[\d.]+\] ", "", line)):
+            head = lines[max(0, i - 5):i + SHOWN]
+            rest = lines[i + SHOWN:][-SHOWN:]
+            cut = len(lines) - (i + SHOWN) - len(rest)
+            return head + ([f"({cut} lines)"] if cut > 0 else []) + rest
+    return lines[-SHOWN:]
+
+
 def leaks(text):
     """Return what kmemleak's file says, a line for each leak."""
     found = []

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import driver
 import inspectverb
+import kernellog
 import plugin
 import privateqemu
 import qemubin
@@ -178,7 +179,8 @@ class Machine:
             if os.path.exists(path):
                 lines = Path(path).read_text(errors="replace").splitlines()
                 if lines:
-                    text += "\n".join([f"--- {title}:", *lines[-40:]]) + "\n"
+                    text += "\n".join([f"--- {title}:",
+                                       *kernellog.end_of(lines)]) + "\n"
         return text
 
     def warnings(self):

@@ -175,5 +175,21 @@ class Warnings(unittest.TestCase):
                          ["the kernel's log holds no warning"])
 
 
+class End(unittest.TestCase):
+    def test_a_report_is_shown_from_its_beginning(self):
+        log = [f"line {i}" for i in range(300)]
+        log[100] = "[   12.380978] Kernel panic - not syncing: Attempted"
+        shown = kernellog.end_of(log)
+        self.assertEqual(shown[5], log[100])
+        self.assertEqual(shown[-1], "line 299")
+        self.assertIn("(120 lines)", shown)
+        self.assertLess(len(shown), 100)
+
+    def test_a_log_without_one_is_shown_by_its_end(self):
+        log = [f"line {i}" for i in range(300)]
+        self.assertEqual(kernellog.end_of(log), log[-40:])
+        self.assertEqual(kernellog.end_of(log[:3]), log[:3])
+
+
 if __name__ == "__main__":
     unittest.main()
