@@ -104,8 +104,14 @@ class Emulator:
 
     def cpu(self):
         """Return a CPU model that is fast under TCG: without the features
-        that make guests use rep movsb and rep stosb, which it does slowly."""
+        that make guests use rep movsb and rep stosb, which it does slowly.
+
+        And without what QEMU before 8.0 does wrong: its cmpxchg16b leaves a
+        pointer's bits among the flags. The kernel's allocator uses it; an
+        interrupt right behind it, and the guest dies of a double fault."""
         off = ["erms", "fsrm"]
+        if self.version < (8, 0):
+            off += ["cx16"]
         if self.version >= (9, 0):
             off += ["fsrs", "fzrm"]
         return "max," + ",".join(f"{name}=off" for name in off)
