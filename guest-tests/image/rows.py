@@ -3,7 +3,8 @@
 
 A row names the suite, how its kernel package is called, and what differs from
 the common package set (guests.py). Everything is taken from the suite's
-packages as they are; nothing is patched.
+packages as they are; nothing is patched. The kernel of `debug` is compiled
+from the suite's source of it.
 """
 
 from collections import namedtuple
@@ -41,5 +42,10 @@ GUESTS = {row.name: row for row in (
           kernel=r"linux-image-\d+\.\d+\.\d+\+deb\d+-amd64",
           kernel_parts=SPLIT_KERNEL,
           extra=["librdmacm1t64"]),
+    # The same programs; a kernel that watches itself. An eighth of its memory
+    # is KASAN's, and what was freed lies there for a while, to be watched.
+    Guest(name="debug", suite="sid", kernel=r"linux-source-\d+\.\d+",
+          kernel_parts=[], extra=["librdmacm1t64"], config="debug.config",
+          like="sid", memory="3G", slow=4),
 )}
 DEFAULT = "trixie"

@@ -14,7 +14,8 @@ import timelineverb
 import verbs
 
 GUEST_HELP = ("guest to boot: bookworm (Linux 6.1), trixie (6.12, the "
-              "default), backports or sid (7.x)")
+              "default), backports or sid (7.x), debug (7.x, compiled here: "
+              "KASAN, lockdep, kmemleak)")
 EPILOG = ("Exit status: that of CMD; 125 when the guest or the card failed, "
           "1 when something is missing, 2 for a wrong command line.")
 

@@ -5,7 +5,8 @@ guest-tests/image/, compiled by the suite's own compiler.
 The result lies in the cache under a hash of the source, the configuration and
 each package of the compiler, so that it is built once:
 
-    vmlinux     the kernel without debug information, to be booted
+    vmlinux     what is booted: a bzImage, for with KASAN the kernel's PVH entry
+                calls what is not ready yet
     modules/    lib/modules/VERSION, without debug information
     headers/    what modules are built against; its vmlinux has all debug
                 information, and vmlinux-gdb.py the kernel's own gdb commands
@@ -179,8 +180,7 @@ def _install(tree):
     shutil.copy(source / ".config", out / "headers/.config")
     shutil.copy(source / "System.map", out / "headers/System.map")
     shutil.copy(source / "include/config/kernel.release", out / "version")
-    subprocess.run(["strip", "--strip-debug", "-o", str(out / "vmlinux"),
-                    str(source / "vmlinux")], check=True)
+    shutil.copy(source / "arch/x86/boot/bzImage", out / "vmlinux")
     shutil.move(source / "vmlinux", out / "headers/vmlinux")
     gdb = out / "headers/vmlinux-gdb.py"
     if not gdb.is_symlink():

@@ -83,6 +83,8 @@ Suite = namedtuple("Suite", "name title default run")
 Context = namedtuple("Context", "emulator guest verbose status duration "
                      "tour_doc cycles", defaults=(None, None))
 
+DEBUG_SUITES = ["tour", "verbs-check", "kverbs", "rebind", "cold", "hotplug"]
+
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
 MESON_SUITES = [
@@ -119,11 +121,25 @@ def every():
                         gdbsuite.run))
     suites.append(Suite("guests", "the demo holds on each of the other guests",
                         False, demo_elsewhere))
+    suites.append(Suite("debug", "on the guest debug, whose kernel watches "
+                        f"itself: {', '.join(DEBUG_SUITES)}", False,
+                        on_debug))
     suites.append(Suite("tour", "the life of an ib_device: each statement of "
                         "docs/tour.md", True, tour))
     for path in sorted(SUITES.glob("*/suite.ini")):
         suites.append(guest_suite(path))
     return suites
+
+
+def on_debug(context):
+    """Run the suites that show most of the driver on the guest debug. Return:
+    Results."""
+    found = []
+    for suite in every():
+        if suite.name in DEBUG_SUITES:
+            found += [Result(f"{suite.name}: {r.name}", r.status, r.detail)
+                      for r in run(suite, context._replace(guest="debug"))]
+    return found
 
 
 def demo(context):
