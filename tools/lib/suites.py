@@ -28,9 +28,10 @@ A guest suite is a folder with a file suite.ini:
     objects-left = none      the suite unloads the drivers: afterwards the card
                              must hold no object and no page
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
+    serves = yes             a web server here serves it: served.py
 
-The folder, lib.sh and ask.py of guest-tests/suites/ and what was built lie at
-/share in the guest, where `run` starts as root and prints TAP. SLOW is how many
+The folder, lib.sh, ask.py and netclient.py of guest-tests/suites/ and what was
+built lie at /share in the guest, where `run` starts as root and prints TAP. SLOW is how many
 times as long as others the guest takes; our own timeouts take that into
 account. The files `expected` and
 `expected-GUEST` beside it are described in results.py.
@@ -64,6 +65,7 @@ import machine
 import programs
 import propsuite
 import rows
+import served
 import status
 import tourdoc
 from agent import GuestGone
@@ -245,7 +247,7 @@ def guest_options(entry, share):
 def stage(folder, entry, guest, image, out):
     """Put a suite's files and programs into the folder @out."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
-    for name in ("lib.sh", "ask.py"):
+    for name in ("lib.sh", "ask.py", "netclient.py"):
         shutil.copy2(SUITES / name, out)
     shutil.copy2(KERNEL_LOG, out / "kernel-log.common")
     libs = entry.get("libs", "-libverbs").split()
@@ -387,6 +389,15 @@ def run_in_guest(guest, slow, entry, context, share):
     """Run a suite's program, in a guest that takes @slow times as long as
     others. Return: its Results."""
     variables, timeout_s = variables_of(entry, slow, context)
+    if entry.getboolean("serves", False):
+        with served.Served() as server:
+            return run_command(guest, entry, context, share, timeout_s,
+                               " ".join([variables, *server.variables()]))
+    return run_command(guest, entry, context, share, timeout_s, variables)
+
+
+def run_command(guest, entry, context, share, timeout_s, variables):
+    """Run a suite's program with @variables. Return: its Results."""
     command = (f"cd /share && export {variables} PATH=/share:$PATH && "
                f"exec ./{entry.get('run', 'run')}")
     with tempfile.TemporaryFile() as out:
