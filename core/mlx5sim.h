@@ -153,6 +153,9 @@ typedef struct Mlx5FuncProps {
     bool udp_sport, relaxed_ordering, end_padding, blueflame;
     bool cq_resize, cq_moderation, error_counters;
     bool csum, tso, vlan, rss; /* without one of them: no network interface */
+    /* The same, what more the network driver uses. */
+    bool mpw;                /* many frames in a send WQE */
+    bool striding_rq;        /* many frames in a receive WQE */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
     /**

@@ -25,10 +25,10 @@ void mlx5_eth_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t sqn,
 /* tx.c */
 
 /** A send WQE, copied from the guest. */
-typedef struct Mlx5SendWqe {
+typedef struct Mlx5EthWqe {
     const uint8_t *p;
     uint32_t len;            /* ds * 16 */
-} Mlx5SendWqe;
+} Mlx5EthWqe;
 
 /** Largest packet that LSO cuts: ETH capability max_lso_cap. */
 #define MLX5_LOG_MAX_LSO 18
@@ -37,8 +37,16 @@ typedef struct Mlx5SendWqe {
  * Send the frame (or with @lso the frames) a WQE describes.
  * Return: 0 or the syndrome of its error completion. @bytes: sent.
  */
-uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
+uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
                         uint64_t *bytes);
+
+/** The same of the many frames of a multi-packet WQE. */
+uint8_t mlx5_eth_tx_multi(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes);
+
+/* umr.c */
+
+/** Change a memory key. Return: 0 or the syndrome of the error completion. */
+uint8_t mlx5_eth_umr(Mlx5Sq *sq, const Mlx5EthWqe *wqe);
 
 /* lso.c */
 

@@ -7,6 +7,11 @@
  * length 0. No doorbell rings for a receive queue: the record is read when a
  * frame arrives. A frame without a WQE, or longer than one, is dropped and
  * counted; the queue goes on.
+ *
+ * A striding queue's WQE begins with the number of the next one (if they are
+ * linked) and describes memory of many strides. A frame takes as many as it
+ * needs, in one WQE; if too few are left, a completion without a frame, the
+ * filler, gives these back and the next WQE is begun.
  */
 #include "eth/eth_internal.h"
 
@@ -16,6 +21,9 @@
 
 #define VENDOR_SYND 0x57
 #define SEG_BYTES 16
+/* cqe64.byte_cnt of a striding queue (driver: mpwrq_get_cqe_*). */
+#define STRIDES_SHIFT 16
+#define FILLER (1u << 31)
 #define MAX_STRIDE (1u << MLX5_LOG_MAX_STRIDE_SZ_RQ)
 
 /* cqe64.hds_ip_ext (driver: device.h CQE_L*_OK). */
@@ -73,31 +81,39 @@ static bool write_part(Mlx5Func *func, uint64_t addr, const Pieces *pieces,
 }
 
 /*
- * Translate the WQE's segments for @len bytes. Return: 0 or a CQE syndrome;
- * LOCAL_LENGTH_ERR if the WQE is too short.
+ * Translate the WQE's segments for @len bytes, @skip bytes into what they
+ * describe. Return: 0 or a CQE syndrome; LOCAL_LENGTH_ERR if the WQE is too
+ * short.
  */
-static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, size_t len,
-                       GArray *ranges)
+static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, uint64_t skip,
+                       size_t len, GArray *ranges)
 {
     Mlx5MkeyUser user = { mlx5_wq_pdn(&rq->wq), rq->o.id, rq->rlkey };
     uint32_t stride = 1u << rq->wq.log_stride;
 
-    for (uint32_t at = 0; at < stride && len; at += SEG_BYTES) {
+    for (uint32_t at = rq->wq.striding ? SEG_BYTES : 0; at < stride && len;
+         at += SEG_BYTES) {
         const uint8_t *seg = wqe + at;
         uint32_t room = MLX5_GET(wqe_data, seg, byte_count);
-        uint32_t n = MIN(room, len);
+        uint64_t va = MLX5_GET(wqe_data, seg, local_virtual_address);
+        uint32_t n;
 
-        if (n == 0) {
+        if (room == 0) {
             break;
         }
+        if (skip >= room) {
+            skip -= room;
+            continue;
+        }
+        n = MIN(room - skip, len);
         if (mlx5_mkey_resolve(rq->o.func, &user,
-                              MLX5_GET(wqe_data, seg, lkey),
-                              MLX5_GET(wqe_data, seg, local_virtual_address),
-                              n, MLX5_ACCESS_LOCAL_WRITE, ranges) !=
+                              MLX5_GET(wqe_data, seg, lkey), va + skip, n,
+                              MLX5_ACCESS_LOCAL_WRITE, ranges) !=
             MLX5_MKEY_OK) {
             return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
         }
         len -= n;
+        skip = 0;
     }
     return len ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
 }
@@ -136,7 +152,21 @@ static uint8_t header_type(const Mlx5Packet *f)
     return type;
 }
 
-static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip)
+/* Which WQE, or which strides of it: all of a completion that knows. */
+static void put_place(const Mlx5Rq *rq, uint8_t *cqe, uint32_t len,
+                      uint32_t strides)
+{
+    MLX5_SET(cqe64, cqe, byte_cnt, len | strides << STRIDES_SHIFT);
+    if (rq->wq.striding) {
+        MLX5_SET(cqe64, cqe, wqe_id, rq->slot);
+        MLX5_SET(cqe64, cqe, wqe_counter, rq->stride_at);
+    } else {
+        MLX5_SET(cqe64, cqe, wqe_counter, rq->ci);
+    }
+}
+
+static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip,
+                     uint32_t strides)
 {
     uint8_t cqe[64] = { 0 };
 
@@ -149,12 +179,11 @@ static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip)
              (strip ? HDR_VLAN : 0));
     MLX5_SET(cqe64, cqe, vlan_info, strip ? f->info.tci : 0);
     MLX5_SET(cqe64, cqe, srqn_user_index, rq->user_index);
-    MLX5_SET(cqe64, cqe, byte_cnt, len);
     /* Register B (driver: device.h ft_metadata). */
     MLX5_SET(cqe64, cqe, immediate, f->reg[MLX5_REG_B]);
     /* On an Ethernet receive this field is the flow tag (driver: en_rx.c). */
     MLX5_SET(cqe64, cqe, qpn, f->flow_tag);
-    MLX5_SET(cqe64, cqe, wqe_counter, rq->ci);
+    put_place(rq, cqe, len, strides);
     MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_RESP_SEND);
     mlx5_cq_stamp(rq->cq, cqe, rq->real_time);
     mlx5_cq_post(rq->cq, cqe, false);
@@ -204,6 +233,18 @@ static void no_buffer(Mlx5Rq *rq)
     }
 }
 
+static void complete_filler(Mlx5Rq *rq, uint32_t strides)
+{
+    uint8_t cqe[64] = { 0 };
+
+    MLX5_SET(cqe64, cqe, srqn_user_index, rq->user_index);
+    put_place(rq, cqe, 0, strides);
+    MLX5_SET(cqe64, cqe, byte_cnt, FILLER | strides << STRIDES_SHIFT);
+    MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_RESP_SEND);
+    mlx5_cq_stamp(rq->cq, cqe, rq->real_time);
+    mlx5_cq_post(rq->cq, cqe, false);
+}
+
 /* The WQE at ci was at fault: it ends in error, and the queue stops. */
 static void fail(Mlx5Rq *rq, uint8_t syndrome)
 {
@@ -215,57 +256,144 @@ static void fail(Mlx5Rq *rq, uint8_t syndrome)
 
 static bool fetch(Mlx5Rq *rq, uint8_t wqe[MAX_STRIDE])
 {
-    uint32_t slot = rq->ci & (mlx5_wq_strides(&rq->wq) - 1);
+    uint32_t slot = rq->wq.striding ? rq->slot
+                                    : rq->ci & (mlx5_wq_strides(&rq->wq) - 1);
 
     return mlx5_ring_read(&rq->wq.ring, (uint64_t)slot << rq->wq.log_stride,
                           wqe, 1u << rq->wq.log_stride);
 }
 
-/* Put the frame into the WQE at ci. */
-static void fill(Mlx5Rq *rq, const Mlx5Packet *f, const uint8_t *wqe)
+/* The bytes of a frame that this queue wants. */
+static Pieces pieces_of(const Mlx5Rq *rq, const Mlx5Packet *f, bool *strip)
 {
-    bool strip = !rq->vsd && f->info.cvlan;
-    Pieces pieces = cut(f, strip);
-    g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
-    uint8_t syndrome;
+    Pieces pieces;
 
+    *strip = !rq->vsd && f->info.cvlan;
+    pieces = cut(f, *strip);
     if (rq->scatter_fcs) {
         mlx5_frame_fcs(f->data, f->len, pieces.fcs);
-        pieces.iov[2].iov_base = pieces.fcs;
-        pieces.iov[2].iov_len = sizeof(pieces.fcs);
         pieces.len += sizeof(pieces.fcs);
     }
-    syndrome = resolve(rq, wqe, pieces.len, ranges);
+    return pieces;
+}
+
+/*
+ * Put a frame into memory that the WQE describes, @skip bytes into it.
+ * Return: whether it is there; if not, it is counted and, if the WQE was at
+ * fault, the queue has stopped.
+ */
+static bool put(Mlx5Rq *rq, Pieces *pieces, const uint8_t *wqe, uint64_t skip)
+{
+    g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
+    uint8_t syndrome = resolve(rq, wqe, skip, pieces->len, ranges);
+
+    if (rq->scatter_fcs) {
+        /* Here, not in pieces_of(): it points into what was copied since. */
+        pieces->iov[2].iov_base = pieces->fcs;
+        pieces->iov[2].iov_len = sizeof(pieces->fcs);
+    }
     if (syndrome == MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR) {
         rq->o.func->stats.rx_oversize++;
-        return;
+        return false;
     }
     if (!syndrome) {
-        syndrome = scatter(rq, &pieces, ranges);
+        syndrome = scatter(rq, pieces, ranges);
     }
     if (syndrome) {
         fail(rq, syndrome);
-        return;
+        return false;
     }
-    complete(rq, f, pieces.len, strip);
-    rq->ci++;
+    return true;
 }
 
-void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *f)
+/* Put the frame into the WQE at ci. */
+static void fill(Mlx5Rq *rq, const Mlx5Packet *f, const uint8_t *wqe)
 {
-    uint8_t wqe[MAX_STRIDE];
+    bool strip;
+    Pieces pieces = pieces_of(rq, f, &strip);
+
+    if (put(rq, &pieces, wqe, 0)) {
+        complete(rq, f, pieces.len, strip, 0);
+        rq->ci++;
+    }
+}
+
+/* --- striding queues ---------------------------------------------------- */
+
+static uint32_t strides_left(const Mlx5Rq *rq)
+{
+    return (1u << rq->wq.log_strides) - rq->stride_at;
+}
+
+/* @strides of the WQE in use are used; the last ones end it. */
+static void use_strides(Mlx5Rq *rq, const uint8_t *wqe, uint32_t strides)
+{
+    uint32_t next = rq->wq.linked ? MLX5_GET(wqe_srq_next, wqe, next_wqe_index)
+                                  : rq->slot + 1;
+
+    rq->stride_at += strides;
+    if (!strides_left(rq)) {
+        rq->stride_at = 0;
+        rq->slot = next & (mlx5_wq_strides(&rq->wq) - 1);
+        rq->ci++;
+    }
+}
+
+/* Is there a WQE? If not, that is counted or the queue has stopped. */
+static bool begin(Mlx5Rq *rq, uint8_t wqe[MAX_STRIDE])
+{
     uint32_t n;
 
-    if (rq->state != MLX5_WQ_STATE_RDY) {
-        rq->o.func->stats.rx_no_buffer++;
-    } else if (!posted(rq, &n)) {
+    if (!posted(rq, &n)) {
         catastrophe(rq);
     } else if (n == 0) {
         no_buffer(rq);
     } else if (!fetch(rq, wqe)) {
         catastrophe(rq);
     } else {
-        fill(rq, f, wqe);
+        return true;
+    }
+    return false;
+}
+
+static void fill_strides(Mlx5Rq *rq, const Mlx5Packet *f, uint8_t *wqe)
+{
+    bool strip;
+    Pieces pieces = pieces_of(rq, f, &strip);
+    uint32_t stride = 1u << rq->wq.log_stride_bytes;
+    uint32_t need = (pieces.len + stride - 1) / stride;
+
+    if (need > 1u << rq->wq.log_strides) {
+        rq->o.func->stats.rx_oversize++;
+        return;
+    }
+    if (need > strides_left(rq)) {
+        uint32_t left = strides_left(rq);
+
+        complete_filler(rq, left);
+        use_strides(rq, wqe, left);
+        if (!begin(rq, wqe)) {
+            return;
+        }
+    }
+    if (put(rq, &pieces, wqe, (uint64_t)rq->stride_at * stride)) {
+        complete(rq, f, pieces.len, strip, need);
+        use_strides(rq, wqe, need);
+    }
+}
+
+void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *f)
+{
+    uint8_t wqe[MAX_STRIDE];
+
+    if (rq->state != MLX5_WQ_STATE_RDY) {
+        rq->o.func->stats.rx_no_buffer++;
+    } else if (begin(rq, wqe)) {
+        if (rq->wq.striding) {
+            fill_strides(rq, f, wqe);
+        } else {
+            fill(rq, f, wqe);
+        }
     }
 }
 

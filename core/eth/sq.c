@@ -27,9 +27,10 @@
 /* ctrl.ce: bit 1 asks for a CQE (2), bit 0 for an event with it (3). */
 #define CE_CQE 2
 
-enum { OP_NOP = 0x00, OP_SEND = 0x0a, OP_LSO = 0x0e };
+enum { OP_NOP = 0x00, OP_SEND = 0x0a, OP_LSO = 0x0e, OP_UMR = 0x25,
+       OP_ENHANCED_MPSW = 0x29 };
 
-static uint8_t do_nop(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes)
+static uint8_t do_nop(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
 {
     (void)sq;
     (void)wqe;
@@ -37,24 +38,32 @@ static uint8_t do_nop(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes)
     return 0;
 }
 
-static uint8_t do_send(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes)
+static uint8_t do_send(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
 {
     return mlx5_eth_tx_wqe(sq, wqe, false, bytes);
 }
 
-static uint8_t do_lso(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes)
+static uint8_t do_lso(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
 {
     return mlx5_eth_tx_wqe(sq, wqe, true, bytes);
+}
+
+static uint8_t do_umr(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
+{
+    *bytes = 0;
+    return mlx5_eth_umr(sq, wqe);
 }
 
 static const struct {
     uint8_t opcode;
     const char *name;
-    uint8_t (*run)(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes);
+    uint8_t (*run)(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes);
 } opcodes[] = {
     { OP_NOP, "NOP", do_nop },
     { OP_SEND, "SEND", do_send },
     { OP_LSO, "LSO", do_lso },
+    { OP_UMR, "UMR", do_umr },
+    { OP_ENHANCED_MPSW, "ENHANCED_MPSW", mlx5_eth_tx_multi },
 };
 
 static void complete(Mlx5Sq *sq, uint8_t opcode, uint16_t index, bool se)
@@ -117,7 +126,7 @@ static uint32_t fetch(Mlx5Sq *sq, uint8_t wqe[MAX_WQE_BYTES])
     return len > size || len == 0 ? DS_BYTES : len;
 }
 
-static uint8_t execute(Mlx5Sq *sq, const Mlx5SendWqe *wqe, uint64_t *bytes)
+static uint8_t execute(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
 {
     uint32_t opcode = MLX5_GET(wqe_ctrl, wqe->p, opcode);
 
@@ -162,7 +171,7 @@ static uint16_t blocks(uint32_t len)
 static bool step(Mlx5Sq *sq, Mlx5Budget *budget)
 {
     uint8_t buf[MAX_WQE_BYTES];
-    Mlx5SendWqe wqe = { buf, fetch(sq, buf) };
+    Mlx5EthWqe wqe = { buf, fetch(sq, buf) };
     uint16_t index = sq->ci;
     uint64_t bytes = 0;
 

@@ -3,6 +3,7 @@
  * From a send WQE to frames (PRM: Ethernet send WQE; driver: en_tx.c):
  *
  *   ctrl 16 B | eth segment 16 B .. headers inlined at +14 | data segments
+ *   ctrl      | eth segment             | a segment for each of many frames
  *
  * The frame is gathered whole, the offloads are done on it, it goes out. Left
  * out: inner checksums, software parsing, inserted trailers (an error).
@@ -68,7 +69,7 @@ static uint8_t add_memory(Gather *g, uint32_t lkey, uint64_t va, uint32_t len)
 }
 
 /* A data segment at @p, or data inline. @at moves behind it. */
-static uint8_t add_segment(Gather *g, const Mlx5SendWqe *wqe, uint32_t *at)
+static uint8_t add_segment(Gather *g, const Mlx5EthWqe *wqe, uint32_t *at)
 {
     const uint8_t *p = wqe->p + *at;
     uint32_t count = MLX5_GET(wqe_data, p, byte_count);
@@ -92,7 +93,7 @@ static uint8_t add_segment(Gather *g, const Mlx5SendWqe *wqe, uint32_t *at)
 }
 
 /* Headers that stand in the WQE. @at moves to the first data segment. */
-static uint8_t add_inline_headers(Gather *g, const Mlx5SendWqe *wqe,
+static uint8_t add_inline_headers(Gather *g, const Mlx5EthWqe *wqe,
                                   uint32_t len, uint32_t *at)
 {
     uint32_t rest = len > INLINE_HDR_FIRST ? len - INLINE_HDR_FIRST : 0;
@@ -105,7 +106,7 @@ static uint8_t add_inline_headers(Gather *g, const Mlx5SendWqe *wqe,
     return add_bytes(g, wqe->p + SEG_BYTES + INLINE_HDR_OFF, len);
 }
 
-static uint8_t gather(Gather *g, const Mlx5SendWqe *wqe, uint32_t inline_len)
+static uint8_t gather(Gather *g, const Mlx5EthWqe *wqe, uint32_t inline_len)
 {
     uint32_t at;
     uint8_t syndrome = add_inline_headers(g, wqe, inline_len, &at);
@@ -153,7 +154,7 @@ typedef struct EthSeg {
     uint32_t cs_flags, mss, inline_len, insert, tci, metadata;
 } EthSeg;
 
-static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
+static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
                              EthSeg *seg)
 {
     const uint8_t *p = wqe->p + SEG_BYTES;
@@ -178,7 +179,17 @@ static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
     return 0;
 }
 
-uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
+/* A frame that was gathered: what the eth segment asks for, and out. */
+static void send(Mlx5Sq *sq, GByteArray *buf, const EthSeg *seg)
+{
+    if (seg->insert) {
+        insert_vlan(buf, seg->insert, seg->tci);
+    }
+    set_checksums(buf->data, buf->len, seg->cs_flags);
+    mlx5_eth_send(sq, buf->data, buf->len, seg->metadata);
+}
+
+uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
                         uint64_t *bytes)
 {
     g_autoptr(GByteArray) buf = g_byte_array_new();
@@ -199,13 +210,39 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5SendWqe *wqe, bool lso,
         return syndrome;
     }
     *bytes = buf->len;
-    if (lso) {
-        return 0;
+    if (!lso) {
+        send(sq, buf, &seg);
     }
-    if (seg.insert) {
-        insert_vlan(buf, seg.insert, seg.tci);
-    }
-    set_checksums(buf->data, buf->len, seg.cs_flags);
-    mlx5_eth_send(sq, buf->data, buf->len, seg.metadata);
     return 0;
+}
+
+uint8_t mlx5_eth_tx_multi(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes)
+{
+    g_autoptr(GByteArray) buf = g_byte_array_new();
+    Gather g = { sq, buf, MLX5_ETH_MAX_FRAME };
+    uint32_t at = 2 * SEG_BYTES;
+    EthSeg seg;
+    uint8_t syndrome = parse_eth_seg(sq, wqe, false, &seg);
+
+    /* Not sqc.allow_multi_pkt_send_wqe: that is about the older opcode; mlx5e
+     * doesn't set it (en_main.c mlx5e_create_sq). */
+    if (!syndrome && (!sq->o.func->props.mpw || seg.inline_len ||
+                      wqe->len == at)) {
+        syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+    }
+    while (!syndrome && at < wqe->len) {
+        g_byte_array_set_size(buf, 0);
+        syndrome = add_segment(&g, wqe, &at);
+        if (!syndrome && buf->len < MLX5_ETH_HLEN) {
+            syndrome = MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
+        }
+        if (!syndrome) {
+            *bytes += buf->len;
+            send(sq, buf, &seg);
+        }
+    }
+    if (syndrome) {
+        mlx5_vport(sq->o.func)->counters.transmit_errors.packets++;
+    }
+    return syndrome;
 }

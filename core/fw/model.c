@@ -99,5 +99,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .tso = true,
         .vlan = true,
         .rss = true,
+        .mpw = true,
+        .striding_rq = true,
     };
 }

@@ -107,6 +107,7 @@ void mlx5_rq_set_state(Mlx5Rq *rq, Mlx5WqState to)
     MLX5_SET(rqc, rq->rqc, state, to);
     if (to == MLX5_WQ_STATE_RST) {
         rq->ci = 0;
+        rq->slot = rq->stride_at = 0;
     }
     if (func->eth_engine) {
         func->eth_engine->rq_state(rq);

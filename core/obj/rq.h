@@ -22,6 +22,8 @@ typedef struct Mlx5Rq {
     bool vsd;                /* leave the VLAN tag in the frame */
     uint32_t user_index;
     uint16_t ci;             /* WQEs consumed, against the doorbell record */
+    uint32_t slot;           /* striding: the WQE in use, */
+    uint32_t stride_at;      /* and strides of it that are used */
     uint8_t rqc[MLX5_BITS_rqc / 8]; /* for QUERY_RQ */
 } Mlx5Rq;
 

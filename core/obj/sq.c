@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * SQ commands; see sq.h. Left out: hairpin, multi-packet WQEs, UMR on an SQ,
- * software parsing, timestamp CQs (refused).
+ * SQ commands; see sq.h. Left out: hairpin, software parsing, timestamp
+ * CQs (refused).
  */
 #include "obj/sq.h"
 
@@ -18,8 +18,6 @@
 
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(sqc, cd_master, SQ_CD_MASTER),
-    MLX5_ZERO(sqc, allow_multi_pkt_send_wqe, SQ_MPW),
-    MLX5_ZERO(sqc, reg_umr, SQ_REG_UMR),
     MLX5_ZERO(sqc, allow_swp, SQ_SWP),
     MLX5_ZERO(sqc, hairpin, SQ_HAIRPIN),
     MLX5_ZERO(sqc, non_wire, SQ_NON_WIRE),
@@ -30,6 +28,12 @@ static bool check_sqc(const Mlx5Func *func, Mlx5Cmd *cmd,
                       const uint8_t *sqc)
 {
     return mlx5_check_zero(cmd, sqc, not_done, G_N_ELEMENTS(not_done)) &&
+           mlx5_check_param(cmd, func->props.mpw ||
+                            !MLX5_GET(sqc, sqc, allow_multi_pkt_send_wqe),
+                            MLX5_SYND_SQ_MPW) &&
+           mlx5_check_param(cmd, func->props.striding_rq ||
+                            !MLX5_GET(sqc, sqc, reg_umr),
+                            MLX5_SYND_SQ_REG_UMR) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, state) ==
                             MLX5_WQ_STATE_RST, MLX5_SYND_SQ_CREATE_STATE) &&
            mlx5_check_param(cmd, mlx5_fw_ts_format_ok(func,
@@ -105,6 +109,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
     sq->real_time = MLX5_GET(sqc, sqc, ts_format) == MLX5_TS_REAL_TIME;
     sq->rlkey = MLX5_GET(sqc, sqc, rlky);
     sq->flush_in_error = MLX5_GET(sqc, sqc, flush_in_error_en);
+    sq->reg_umr = MLX5_GET(sqc, sqc, reg_umr);
     sq->min_inline_mode = MLX5_GET(sqc, sqc, min_wqe_inline_mode);
     sq->user_index = MLX5_GET(sqc, sqc, user_index);
     memcpy(sq->sqc, sqc, sizeof(sq->sqc));

@@ -20,6 +20,7 @@ typedef struct Mlx5Sq {
     bool real_time;          /* completions show the real-time clock */
     bool rlkey;              /* the reserved lkey may be used */
     bool flush_in_error;
+    bool reg_umr;            /* may change memory keys */
     uint8_t min_inline_mode;
     uint32_t user_index;
     uint16_t ci;             /* basic blocks consumed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Work queue contexts; see wq.h. Left out: linked-list and striding queues,
- * signatures (all refused).
+ * Work queue contexts; see wq.h. Left out: linked lists that are not striding,
+ * signatures, two_byte_shift_en (all refused).
  */
 #include "obj/wq.h"
 
@@ -14,14 +14,41 @@ static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(wq, wq_signature, WQ_SIGNATURE),
     MLX5_ZERO(wq, cd_slave, WQ_CD_SLAVE),
     MLX5_ZERO(wq, shampo_enable, WQ_SHAMPO),
+    MLX5_ZERO(wq, two_byte_shift_en, WQ_TWO_BYTE_SHIFT),
 };
 
-static bool check_shape(Mlx5Cmd *cmd, const Mlx5WqIn *in)
+/* wq.log_wqe_num_of_strides counts from 2^9, with a sign in its four bits;
+ * log_wqe_stride_size from 64 bytes (driver: MLX5_MPWQE_LOG_*_BASE). */
+enum { LOG_STRIDES_BASE = 9, LOG_STRIDES_LEAST = 3, LOG_STRIDE_BYTES_BASE = 6 };
+
+static uint32_t log_strides(const uint8_t *wq)
+{
+    uint32_t v = MLX5_GET(wq, wq, log_wqe_num_of_strides);
+
+    return LOG_STRIDES_BASE + v - (v & 8 ? 16 : 0);
+}
+
+static bool check_type(const Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in)
+{
+    uint32_t type = MLX5_GET(wq, in->wq, wq_type);
+
+    if (type == MLX5_WQ_TYPE_CYCLIC) {
+        return true;
+    }
+    return mlx5_check_param(cmd, func->props.striding_rq && !in->has_uar &&
+                            type != MLX5_WQ_TYPE_LINKED_LIST &&
+                            type <= MLX5_WQ_TYPE_CYCLIC_STRIDING_RQ,
+                            MLX5_SYND_WQ_TYPE) &&
+           mlx5_check_param(cmd, log_strides(in->wq) >= LOG_STRIDES_LEAST,
+                            MLX5_SYND_WQ_STRIDES);
+}
+
+static bool check_shape(const Mlx5Func *func, Mlx5Cmd *cmd,
+                        const Mlx5WqIn *in)
 {
     uint32_t stride = MLX5_GET(wq, in->wq, log_wq_stride);
 
-    return mlx5_check_param(cmd, MLX5_GET(wq, in->wq, wq_type) ==
-                            MLX5_WQ_TYPE_CYCLIC, MLX5_SYND_WQ_TYPE) &&
+    return check_type(func, cmd, in) &&
            mlx5_check_zero(cmd, in->wq, not_done, G_N_ELEMENTS(not_done)) &&
            mlx5_check_param(cmd, MLX5_GET(wq, in->wq, log_wq_sz) <=
                             MLX5_LOG_MAX_WQ_SZ, MLX5_SYND_WQ_SIZE) &&
@@ -56,6 +83,19 @@ static bool find_owners(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
     return wq->uar != NULL;
 }
 
+static void parse_type(const uint8_t *ctx, Mlx5Wq *wq)
+{
+    uint32_t type = MLX5_GET(wq, ctx, wq_type);
+
+    wq->striding = type != MLX5_WQ_TYPE_CYCLIC;
+    wq->linked = type == MLX5_WQ_TYPE_LINKED_LIST_STRIDING_RQ;
+    if (wq->striding) {
+        wq->log_strides = log_strides(ctx);
+        wq->log_stride_bytes = LOG_STRIDE_BYTES_BASE +
+                               MLX5_GET(wq, ctx, log_wqe_stride_size);
+    }
+}
+
 Mlx5QueueMem mlx5_wq_mem(const Mlx5Cmd *cmd, const uint8_t *wq)
 {
     return (Mlx5QueueMem){
@@ -77,9 +117,10 @@ bool mlx5_wq_parse(Mlx5Func *func, Mlx5Cmd *cmd, const Mlx5WqIn *in,
     Mlx5QueueMem mem = mlx5_wq_mem(cmd, in->wq);
 
     memset(wq, 0, sizeof(*wq));
-    if (!check_shape(cmd, in) || !find_owners(func, cmd, in, wq)) {
+    if (!check_shape(func, cmd, in) || !find_owners(func, cmd, in, wq)) {
         return false;
     }
+    parse_type(in->wq, wq);
     wq->log_size = MLX5_GET(wq, in->wq, log_wq_sz);
     wq->log_stride = MLX5_GET(wq, in->wq, log_wq_stride);
     mem.bytes = UINT64_C(1) << (wq->log_size + wq->log_stride);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The work queue inside an SQ or RQ context (PRM: Work Queue Context; driver:
- * wq.c, layout wq): a cyclic ring of fixed strides and its doorbell record.
+ * wq.c, layout wq): a ring of WQEs of one size and its doorbell record. An RQ's
+ * may be striding: each WQE takes many frames, a number of strides each.
  */
 #ifndef MLX5_OBJ_WQ_H
 #define MLX5_OBJ_WQ_H
@@ -31,8 +32,11 @@ typedef struct Mlx5Wq {
     Mlx5Obj *pd;             /* NULL: PD 0, nobody's */
     Mlx5Obj *uar;            /* SQ only */
     Mlx5Ring ring;
-    uint32_t log_size;       /* strides */
-    uint32_t log_stride;     /* bytes */
+    uint32_t log_size;       /* WQEs; of an SQ, basic blocks */
+    uint32_t log_stride;     /* bytes of one */
+    bool striding, linked;   /* many frames in a WQE; each names the next */
+    uint32_t log_strides;    /* of the memory that a striding WQE describes: */
+    uint32_t log_stride_bytes; /* how many, how long */
     uint64_t dbr_gpa;        /* word 0 receive, word 1 send counter */
 } Mlx5Wq;
 

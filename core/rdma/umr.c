@@ -69,8 +69,8 @@ static const struct {
 
 /* A UMR WQE in plain numbers. */
 typedef struct Umr {
-    Mlx5Qp *qp;
-    const Mlx5SendWqe *wqe;
+    const Mlx5UmrBy *by;
+    const Mlx5UmrWqe *wqe;
     Mlx5Mkey *mkey;
     uint8_t mkc[MLX5_BITS_mkc / 8]; /* the context as it will be */
     bool is_inline, offset_en, check_qpn;
@@ -90,7 +90,7 @@ static uint64_t source_bytes(const Umr *u)
 
 static void parse(Umr *u)
 {
-    const uint8_t *ctrl = u->wqe->raw + u->wqe->umr_ctrl_at;
+    const uint8_t *ctrl = u->wqe->raw + u->wqe->ctrl_at;
 
     u->is_inline = MLX5_GET(wqe_umr_ctrl, ctrl, inline);
     u->check_free = MLX5_GET(wqe_umr_ctrl, ctrl, check_free);
@@ -109,8 +109,8 @@ static void parse(Umr *u)
 /* The index in general_id; the variant too, unless it is about to change. */
 static Mlx5UmrResult check_key(Umr *u)
 {
-    uint32_t key = u->wqe->general_id;
-    Mlx5Mkey *mkey = mlx5_obj_get(u->qp->o.func, MLX5_OBJ_MKEY, key >> 8);
+    uint32_t key = u->wqe->key;
+    Mlx5Mkey *mkey = mlx5_obj_get(u->by->func, MLX5_OBJ_MKEY, key >> 8);
 
     if (!mkey) {
         return MLX5_UMR_NO_KEY;
@@ -136,23 +136,23 @@ static bool physical(const Mlx5Mkey *mkey)
  */
 static bool owner_ok(const Umr *u)
 {
-    return mlx5_obj_uid_ok(u->mkey, u->qp->o.uid) ||
+    return mlx5_obj_uid_ok(u->mkey, u->by->uid) ||
            (u->mkey->o.uid == 0 &&
             u->mkey->mode == MLX5_MKC_ACCESS_MODE_KLMS);
 }
 
 static Mlx5UmrResult check_privilege(Umr *u)
 {
-    if (u->qp->st == MLX5_QP_ST_REG_UMR) {
+    if (u->by->any) {
         return MLX5_UMR_OK;
     }
     if (!owner_ok(u)) {
         return MLX5_UMR_OWNER;
     }
-    if (u->mkey->pdn != mlx5_qp_pdn(u->qp) || (u->mask & MASK_PD)) {
+    if (u->mkey->pdn != u->by->pdn || (u->mask & MASK_PD)) {
         return MLX5_UMR_PRIVILEGE;
     }
-    if (physical(u->mkey) && !MLX5_GET(qpc, u->qp->qpc, fre)) {
+    if (physical(u->mkey) && !u->by->physical) {
         return MLX5_UMR_PRIVILEGE;
     }
     return MLX5_UMR_OK;
@@ -168,7 +168,7 @@ static Mlx5UmrResult check_state(Umr *u)
     }
     /* libmlx5 asks this also for keys that are no windows of type 2. */
     if (u->check_qpn && u->mkey->qpn != MLX5_MKEY_ANY_QPN &&
-        u->mkey->qpn != u->qp->o.id) {
+        u->mkey->qpn != u->by->id) {
         return MLX5_UMR_QPN;
     }
     return MLX5_UMR_OK;
@@ -177,7 +177,7 @@ static Mlx5UmrResult check_state(Umr *u)
 /* Let the masked fields through into a copy of the context. */
 static Mlx5UmrResult check_mask(Umr *u)
 {
-    const uint8_t *from = u->wqe->raw + u->wqe->umr_mkey_at;
+    const uint8_t *from = u->wqe->raw + u->wqe->mkey_at;
     uint64_t known = 0;
 
     memcpy(u->mkc, u->mkey->mkc, sizeof(u->mkc));
@@ -194,7 +194,7 @@ static Mlx5UmrResult check_mask(Umr *u)
 static Mlx5UmrResult check_context(Umr *u)
 {
     if (mlx5_mkey_context_check(u->mkc) ||
-        !mlx5_obj_get(u->qp->o.func, MLX5_OBJ_PD, MLX5_GET(mkc, u->mkc, pd))) {
+        !mlx5_obj_get(u->by->func, MLX5_OBJ_PD, MLX5_GET(mkc, u->mkc, pd))) {
         return MLX5_UMR_CONTEXT;
     }
     return MLX5_UMR_OK;
@@ -209,7 +209,7 @@ static Mlx5UmrResult check_xlt(Umr *u)
                                            u->mkey->xlt.max_units / 2)) {
         return MLX5_UMR_XLT_BOUNDS;
     }
-    if (!mlx5_mkey_fits(u->qp->o.func, u->octowords * 2)) {
+    if (!mlx5_mkey_fits(u->by->func, u->octowords * 2)) {
         return MLX5_UMR_XLT_MEMORY;
     }
     return MLX5_UMR_OK;
@@ -218,7 +218,7 @@ static Mlx5UmrResult check_xlt(Umr *u)
 /* Is there room for a BSF, and one for a key that is to use it? */
 static Mlx5UmrResult check_bsf_room(Umr *u)
 {
-    if (u->bsf_octowords && !u->qp->o.func->props.signature) {
+    if (u->bsf_octowords && !u->by->func->props.signature) {
         return MLX5_UMR_UNSUPPORTED;
     }
     if (u->bsf_octowords > MLX5_GET(mkc, u->mkey->mkc, bsf_octword_size) ||
@@ -236,7 +236,7 @@ static Mlx5UmrResult check_bsf_room(Umr *u)
 
 static Mlx5UmrResult read_inline(Umr *u)
 {
-    uint32_t at = u->wqe->umr_xlt_at, end = u->wqe->ds * 16u;
+    uint32_t at = u->wqe->xlt_at, end = u->wqe->len;
     uint64_t bytes = source_bytes(u);
 
     if (bytes > end - at) {
@@ -253,7 +253,7 @@ static bool read_ranges(Umr *u, const GArray *ranges)
     for (guint i = 0; i < ranges->len; i++) {
         const Mlx5Range *r = &g_array_index(ranges, Mlx5Range, i);
 
-        if (!mlx5_dma_read(u->qp->o.func, r->addr, to, r->len)) {
+        if (!mlx5_dma_read(u->by->func, r->addr, to, r->len)) {
             return false;
         }
         to += r->len;
@@ -263,17 +263,17 @@ static bool read_ranges(Umr *u, const GArray *ranges)
 
 static Mlx5UmrResult read_pointer(Umr *u)
 {
-    const uint8_t *seg = u->wqe->raw + u->wqe->umr_xlt_at;
+    const uint8_t *seg = u->wqe->raw + u->wqe->xlt_at;
     uint64_t bytes = source_bytes(u);
     Mlx5MkeyUser user = {
-        .pdn = mlx5_qp_pdn(u->qp),
-        .qpn = u->qp->o.id,
-        .rlkey = u->qp->rlkey,
+        .pdn = u->by->pdn,
+        .qpn = u->by->id,
+        .rlkey = u->by->rlkey,
     };
     uint64_t va;
     bool ok;
 
-    if (u->wqe->ds * 16u < u->wqe->umr_xlt_at + DATA_SEG_BYTES) {
+    if (u->wqe->len < u->wqe->xlt_at + DATA_SEG_BYTES) {
         return MLX5_UMR_MALFORMED;
     }
     va = MLX5_GET(wqe_data, seg, local_virtual_address);
@@ -283,7 +283,7 @@ static Mlx5UmrResult read_pointer(Umr *u)
     {
         g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
 
-        ok = mlx5_mkey_resolve(u->qp->o.func, &user,
+        ok = mlx5_mkey_resolve(u->by->func, &user,
                                MLX5_GET(wqe_data, seg, lkey), va, bytes,
                                MLX5_ACCESS_LOCAL_READ, ranges) ==
                  MLX5_MKEY_OK &&
@@ -313,7 +313,7 @@ static const Mlx5UmrResult bsf_refusals[] = {
 
 static bool psv_ok(const Umr *u, const Mlx5SigDomain *d)
 {
-    return !d->kind || mlx5_psv_find(u->qp->o.func, u->mkey->pdn, d->psvn);
+    return !d->kind || mlx5_psv_find(u->by->func, u->mkey->pdn, d->psvn);
 }
 
 static Mlx5UmrResult check_bsf(Umr *u)
@@ -350,7 +350,7 @@ static Mlx5UmrResult check_bind(Umr *u, Mlx5Mkey **region)
     uint32_t key = MLX5_GET(wqe_klm, u->xlt, mkey);
     Mlx5MkeyUser user = {
         .pdn = u->mkey->pdn,
-        .qpn = u->qp->o.id,
+        .qpn = u->by->id,
     };
     uint32_t need = MLX5_ACCESS_LOCAL_READ;
 
@@ -358,13 +358,13 @@ static Mlx5UmrResult check_bind(Umr *u, Mlx5Mkey **region)
         need |= MLX5_ACCESS_LOCAL_WRITE;
     }
     if (key == MLX5_RESD_LKEY ||
-        mlx5_mkey_check(u->qp->o.func, &user, key,
+        mlx5_mkey_check(u->by->func, &user, key,
                         MLX5_GET(wqe_klm, u->xlt, address),
                         MLX5_GET(wqe_klm, u->xlt, byte_count), need) !=
             MLX5_MKEY_OK) {
         return MLX5_UMR_BIND;
     }
-    *region = mlx5_mkey_find(u->qp->o.func, key);
+    *region = mlx5_mkey_find(u->by->func, key);
     return *region == u->mkey ? MLX5_UMR_BIND : MLX5_UMR_OK;
 }
 
@@ -409,18 +409,35 @@ static Mlx5UmrResult execute(Umr *u)
     return MLX5_UMR_OK;
 }
 
-Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe)
+Mlx5UmrResult mlx5_umr_run(const Mlx5UmrBy *by, const Mlx5UmrWqe *wqe)
 {
-    Umr u = { .qp = qp, .wqe = wqe };
+    Umr u = { .by = by, .wqe = wqe };
     Mlx5UmrResult result = execute(&u);
 
     g_free(u.xlt);
-    mlx5_trace(qp->o.func, MLX5_TRACE_STATE,
+    mlx5_trace(by->func, MLX5_TRACE_STATE,
                "umr qp 0x%x mkey 0x%x mask 0x%" G_GINT64_MODIFIER
-               "x xlt %u at %" G_GUINT64_FORMAT ": %s", qp->o.id,
-               wqe->general_id, u.mask, (unsigned)u.octowords, u.offset,
+               "x xlt %u at %" G_GUINT64_FORMAT ": %s", by->id, wqe->key,
+               u.mask, (unsigned)u.octowords, u.offset,
                mlx5_umr_result_name(result));
     return result;
+}
+
+Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe)
+{
+    Mlx5UmrBy by = {
+        .func = qp->o.func, .uid = qp->o.uid, .pdn = mlx5_qp_pdn(qp),
+        .id = qp->o.id, .rlkey = qp->rlkey,
+        .physical = MLX5_GET(qpc, qp->qpc, fre),
+        .any = qp->st == MLX5_QP_ST_REG_UMR,
+    };
+    Mlx5UmrWqe umr = {
+        .raw = wqe->raw, .len = wqe->ds * 16u, .ctrl_at = wqe->umr_ctrl_at,
+        .mkey_at = wqe->umr_mkey_at, .xlt_at = wqe->umr_xlt_at,
+        .key = wqe->general_id,
+    };
+
+    return mlx5_umr_run(&by, &umr);
 }
 
 static const struct {

@@ -8,6 +8,7 @@
 #define MLX5_RDMA_UMR_H
 
 #include "obj/mkey.h"
+#include "rdma/vendor.h"
 #include "rdma/wqe.h"
 
 /** Why a UMR was refused; each is one check. Nothing changed then. */
@@ -41,6 +42,26 @@ typedef enum Mlx5UmrResult {
     MLX5_UMR_RESULT_COUNT
 } Mlx5UmrResult;
 
+/** A queue that changes keys, and what it may. */
+typedef struct Mlx5UmrBy {
+    Mlx5Func *func;
+    uint16_t uid;            /* user context, 0: the kernel */
+    uint32_t pdn, id;
+    bool rlkey;
+    bool physical;           /* keys with physical translations too */
+    bool any;                /* every key: the driver's own queue */
+} Mlx5UmrBy;
+
+/** A UMR work request: @len bytes at @raw; where its parts begin. */
+typedef struct Mlx5UmrWqe {
+    const uint8_t *raw;
+    uint32_t len;
+    uint32_t ctrl_at, mkey_at, xlt_at; /* inside, but for xlt_at == len */
+    uint32_t key;
+} Mlx5UmrWqe;
+
+/** Carry out @wqe. */
+Mlx5UmrResult mlx5_umr_run(const Mlx5UmrBy *by, const Mlx5UmrWqe *wqe);
 /** Carry out @wqe (parsed, opcode UMR) posted on @qp. */
 Mlx5UmrResult mlx5_umr_execute(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
 /** Return: the vendor code of a refusal's completion. */

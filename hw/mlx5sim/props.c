@@ -106,6 +106,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("tso", tso, "offer to segment TCP"),
     FLAG("vlan", vlan, "offer to insert and to strip VLAN tags"),
     FLAG("rss", rss, "offer to spread frames over receive queues"),
+    FLAG("mpw", mpw, "offer send WQEs of many frames"),
+    FLAG("striding-rq", striding_rq, "offer receive WQEs of many frames"),
     FLAG("deterministic", deterministic,
          "do all work on the ringing thread: same input, same trace"),
     FLAG("cmd-reorder", cmd_reorder,

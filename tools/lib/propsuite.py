@@ -121,6 +121,8 @@ ROWS = [
     Row("vlan=off", *no_net("Missing vlan_cap",
                             "^- devinfo: raw packet caps: C-VLAN")),
     Row("rss=off", *no_net("Missing rss_ind_tbl_cap")),
+    Row("mpw=off", [r"^[-+] mlx5dv: flags "]),
+    Row("striding-rq=off", cap("striding_rq")),
     Row("deterministic=on", []),
     Row("cmd-reorder=on", []),
 ]

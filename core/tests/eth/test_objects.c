@@ -340,7 +340,8 @@ static const Spoil spoils[] = {
         TIS_UNKNOWN_QUERY),
 
     WQ(mk_sq, wq_type, 0, BAD_PARAM_ERR, WQ_TYPE),
-    WQ(mk_rq, wq_type, 3, BAD_PARAM_ERR, WQ_TYPE),
+    WQ(mk_rq, wq_type, 4, BAD_PARAM_ERR, WQ_TYPE),
+    WQ(mk_sq, wq_type, 2, BAD_PARAM_ERR, WQ_TYPE),
     WQ(mk_sq, wq_signature, 1, BAD_PARAM_ERR, WQ_SIGNATURE),
     WQ(mk_sq, cd_slave, 1, BAD_PARAM_ERR, WQ_CD_SLAVE),
     WQ(mk_sq, dbr_umem_valid, 1, BAD_RES_ERR, DBR_UMEM),
@@ -358,8 +359,6 @@ static const Spoil spoils[] = {
         0x1001, BAD_PARAM_ERR, WQ_PAS),
 
     SQC(cd_master, 1, BAD_PARAM_ERR, SQ_CD_MASTER),
-    SQC(allow_multi_pkt_send_wqe, 1, BAD_PARAM_ERR, SQ_MPW),
-    SQC(reg_umr, 1, BAD_PARAM_ERR, SQ_REG_UMR),
     SQC(allow_swp, 1, BAD_PARAM_ERR, SQ_SWP),
     SQC(hairpin, 1, BAD_PARAM_ERR, SQ_HAIRPIN),
     SQC(non_wire, 1, BAD_PARAM_ERR, SQ_NON_WIRE),

@@ -33,6 +33,7 @@ static const struct {
     PROP(av_qp_mapping), PROP(udp_sport), PROP(relaxed_ordering),
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
+    PROP(mpw), PROP(striding_rq),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -179,6 +180,10 @@ static const Row rows[] = {
     NET(tso, max_lso_cap)
     NET(vlan, vlan_cap) NET(vlan, wqe_vlan_insert)
     NET(rss, rss_ind_tbl_cap)
+    NET(mpw, multi_pkt_send_wqe) NET(mpw, enhanced_multi_pkt_send_wqe)
+    GEN(striding_rq, striding_rq) GEN(striding_rq, umr_ptr_rlky)
+    GEN(striding_rq, ext_stride_num_range)
+    NET(striding_rq, reg_umr_sq)
 };
 
 /** All capabilities of a card, by group and set. */
