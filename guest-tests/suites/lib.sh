@@ -95,10 +95,18 @@ bind_again()
         await 15 sh -c "rdma link | grep -q 'state ACTIVE'"
 }
 
+# scaled SECONDS: print how many they are on a guest that is slower. It is said
+# as "timeout $(scaled N) COMMAND": in the background that is one process, which
+# ends COMMAND when it is killed.
+scaled()
+{
+    echo $(($1 * ${SLOW:-1}))
+}
+
 # await SECONDS COMMAND...: try until it succeeds.
 await()
 {
-    local end=$((SECONDS + $1 * ${SLOW:-1}))
+    local end=$((SECONDS + $(scaled "$1")))
     shift
     until "$@" > /dev/null 2>&1; do
         [ $SECONDS -lt $end ] || return 1
@@ -115,7 +123,8 @@ listening()
 # output is in $out, the server's in $out.server. Both must exit 0 in time.
 pair()
 {
-    local limit=$(($1 * ${SLOW:-1})) server status
+    local limit server status
+    limit=$(scaled "$1")
     shift
     port=$((port + 1))
     timeout "$limit" "$@" -p $port > "$out.server" 2>&1 &
@@ -152,7 +161,8 @@ cm_listening()
 # time; where "endless" is set the server needn't end and is stopped.
 cm_pair()
 {
-    local limit=$(($1 * ${SLOW:-1})) ready=$2 server status there words=()
+    local limit ready=$2 server status there words=()
+    limit=$(scaled "$1")
     shift 2
     while [ "$1" != -- ]; do
         words+=("$1")

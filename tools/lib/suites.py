@@ -85,6 +85,9 @@ Suite = namedtuple("Suite", "name title default run")
 Context = namedtuple("Context", "emulator guest verbose status duration "
                      "tour_doc cycles", defaults=(None, None))
 
+# What guest-tests/sins does; names of kernellog.py.
+SINS = ("KASAN", "kmemleak", "reference count", "list corruption", "UBSAN",
+        "ODEBUG", "sleeping while atomic", "lockdep")
 DEBUG_SUITES = ["tour", "verbs-check", "kverbs", "rebind", "cold", "hotplug"]
 
 # Host suites that meson runs: our name, title, part of the default set, the
@@ -136,12 +139,29 @@ def every():
 def on_debug(context):
     """Run the suites that show most of the driver on the guest debug. Return:
     Results."""
-    found = []
+    context = context._replace(guest="debug")
+    found = watched(context)
     for suite in every():
         if suite.name in DEBUG_SUITES:
             found += [Result(f"{suite.name}: {r.name}", r.status, r.detail)
-                      for r in run(suite, context._replace(guest="debug"))]
+                      for r in run(suite, context)]
     return found
+
+
+def watched(context):
+    """Load a module that does wrong what the kernel's checkers watch for.
+    Return: a Result for each on whether it was reported by name."""
+    image = build.build(context.guest)
+    with tempfile.TemporaryDirectory(prefix="mlx5sim-suite-") as share:
+        for path in kmodules.made(REPO / "guest-tests/sins", image):
+            shutil.copy2(path, share)
+        options = machine.Options(devices=[], share=share, probe=False)
+        with machine.start(context.emulator, image, options) as guest:
+            said = guest.agent.capture(["insmod", "/share/sins.ko"])
+            seen = {r.name for r in kernellog.check(guest, True, None)}
+    return [Result(f"{kind} is reported where it is made",
+                   PASS if f"the kernel reports: {kind}" in seen else FAIL,
+                   "".join(said[1:])) for kind in SINS]
 
 
 def demo(context):
