@@ -47,10 +47,13 @@ VERBS_C = {"__ib_alloc_pd", "ib_dealloc_pd_user", "create_qp",
 THROUGH = ("create_qp", "destroy_qp", "dereg_mr", "destroy_cq", "dealloc_pd",
            "modify_qp")
 PINGPONG = ("ibv_rc_pingpong -d {0} -g 1 -n 50 -p 18800 > /tmp/pp 2>&1 & "
-            "sleep 1.5; ibv_rc_pingpong -d {0} -g 1 -n 50 -p 18800 "
-            "127.0.0.1; wait; cat /tmp/pp")
-RPING = ("timeout 30 rping -s -a 192.168.77.1 -C 3 > /tmp/rp 2>&1 & sleep 1.5;"
-         " timeout 30 rping -c -a 192.168.77.1 -C 3; wait; cat /tmp/rp")
+            "sleep $((2 * ${{SLOW:-1}})); "
+            "ibv_rc_pingpong -d {0} -g 1 -n 50 -p 18800 127.0.0.1; wait; "
+            "cat /tmp/pp")
+RPING = ("limit=$((30 * ${SLOW:-1})); "
+         "timeout $limit rping -s -a 192.168.77.1 -C 3 > /tmp/rp 2>&1 & "
+         "sleep $((2 * ${SLOW:-1})); "
+         "timeout $limit rping -c -a 192.168.77.1 -C 3; wait; cat /tmp/rp")
 
 
 def owner(kernel, slot):
