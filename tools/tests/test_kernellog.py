@@ -70,6 +70,23 @@ LEAK = """unreferenced object 0xffff888103a5c800 (size 1024):
     mlx5_alloc_db+0x21/0x90 [mlx5_core]
     really_probe+0xe1/0x390
 """
+CYCLE = """usual
+======================================================
+WARNING: possible circular locking dependency detected
+7.2.13-debug #3 Not tainted
+------------------------------------------------------
+irq/24-pciehp/46 is trying to acquire lock:
+ff11000102a5bad8 (&ctrl->reset_lock){.+.+}-{4:4}, at: unconfigure+0x1c8/0x2a0
+
+but task is already holding lock:
+ffffffff841c1440 (rescan_lock){+.+.}-{4:4}, at: lock_rescan+0x17/0x20
+
+which lock already depends on the new lock.
+Call Trace:
+ <TASK>
+ dump_stack_lvl+0x5d/0x80
+ </TASK>
+"""
 
 
 class Guest:
@@ -129,6 +146,22 @@ class Reports(unittest.TestCase):
             self.assertEqual(failed(Guest(log, LEAK), [path]), [])
             self.assertEqual(len(failed(Guest("BUG: KASAN: other in f+0x1\n"),
                                         [path])), 2)
+
+    def test_a_cycle_of_locks_is_known_by_its_locks(self):
+        off = "debug_locks:      0\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "kernel-log.expected")
+            path.write_text(
+                "^usual\tit is\n^lockdep: &ctrl->reset_lock is taken in "
+                "unconfigure, rescan_lock is held since lock_rescan$\tknown\n")
+            self.assertEqual(failed(Guest(CYCLE, lockdep=off), [path]), [])
+            other = CYCLE.replace("(rescan_lock)", "(another)")
+            self.assertEqual(len(failed(Guest(other, lockdep=off), [path])), 3)
+            after = CYCLE + "BUG: KASAN: a\n"
+            self.assertIn("the kernel reports: KASAN",
+                          failed(Guest(after, lockdep=off), [path]))
+            cut = CYCLE.replace(" </TASK>\n", "")
+            self.assertEqual(len(failed(Guest(cut, lockdep=off), [path])), 3)
 
     def test_a_suite_that_judges_its_log_may_not_hide_a_report(self):
         found = kernellog.check(Guest("BUG: KASAN: a\nwarned\n"), False, None)
