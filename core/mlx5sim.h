@@ -87,6 +87,12 @@ typedef struct Mlx5HostOps {
     void (*random)(void *host, void *buf, size_t len);
     /** Put a frame (without FCS) on the wire. Return: false if none attached. */
     bool (*frame_send)(void *host, const struct iovec *iov, int iovcnt);
+    /**
+     * Longest TCP frame that the wire's other end takes in one piece: what the
+     * guest has segmented is then sent in few large frames, and counted as if
+     * cut. Return: 0 to have all of it cut. NULL is 0. Called under the lock.
+     */
+    size_t (*frame_max)(void *host);
     /** A line for the guest-error log. */
     void (*guest_error)(void *host, const char *msg);
     /** Is anybody listening to class @cls? Cheap: asked before formatting. */

@@ -21,18 +21,20 @@ void mlx5_eth_new(Mlx5Func *func)
 {
     func->eth = g_new0(Mlx5Eth, 1);
     func->eth_engine = &engine_ops;
+    mlx5_eth_pause_new(func);
     mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
 }
 
-/* Queues are objects and gone already; nothing else has state. */
+/* Queues are objects and gone already. */
 void mlx5_eth_reset(Mlx5Func *func)
 {
-    (void)func;
+    mlx5_eth_pause_reset(func);
 }
 
 void mlx5_eth_free(Mlx5Func *func)
 {
     func->eth_engine = NULL;
+    mlx5_eth_pause_reset(func);
     g_clear_pointer(&func->eth, g_free);
 }
 
@@ -53,12 +55,21 @@ static Mlx5Traffic *kind(const uint8_t *dmac, Mlx5Traffic *unicast,
     return memcmp(dmac, all_ones, 6) ? multicast : broadcast;
 }
 
+static void count_tx(Mlx5Func *func, const uint8_t *frame, Mlx5Traffic sent)
+{
+    Mlx5VportCounters *c = &mlx5_vport(func)->counters;
+    Mlx5Traffic *t = kind(frame, &c->transmitted_eth_unicast,
+                          &c->transmitted_eth_multicast,
+                          &c->transmitted_eth_broadcast);
+
+    t->packets += sent.packets;
+    t->octets += sent.octets;
+}
+
 void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
 {
     static const uint8_t zeros[MLX5_ETH_ZLEN];
-    Mlx5VportCounters *c = &mlx5_vport(func)->counters;
     struct iovec iov[2] = { { (void *)frame, len }, { (void *)zeros, 0 } };
-    Mlx5Traffic *t;
 
     if (len > MLX5_ETH_MAX_FRAME || !mlx5_fw_port_up(func)) {
         func->stats.tx_discards++;
@@ -67,12 +78,24 @@ void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
     if (len < MLX5_ETH_ZLEN) {
         iov[1].iov_len = MLX5_ETH_ZLEN - len;
     }
-    t = kind(frame, &c->transmitted_eth_unicast,
-             &c->transmitted_eth_multicast, &c->transmitted_eth_broadcast);
-    t->packets++;
-    t->octets += len + iov[1].iov_len;
+    count_tx(func, frame, (Mlx5Traffic){ 1, len + iov[1].iov_len });
     mlx5_trace(func, MLX5_TRACE_FRAME, "tx len=%zu", len);
     mlx5_frame_note(func, iov, 2);
+}
+
+void mlx5_eth_tx_large(Mlx5Func *func, const uint8_t *frame, size_t len,
+                       Mlx5Traffic cut)
+{
+    struct iovec iov = { (void *)frame, len };
+
+    if (!mlx5_fw_port_up(func)) {
+        func->stats.tx_discards += cut.packets;
+        return;
+    }
+    count_tx(func, frame, cut);
+    mlx5_trace(func, MLX5_TRACE_FRAME, "tx len=%zu, %u segments", len,
+               (unsigned)cut.packets);
+    mlx5_frame_note(func, &iov, 1);
 }
 
 static size_t flatten(const struct iovec *iov, int iovcnt, uint8_t *buf,
@@ -120,6 +143,9 @@ bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
         return true;
     }
     count_rx(func, buf, len);
+    if (mlx5_eth_pause_rx(func, buf, len)) {
+        return true;
+    }
     if (!func->eth->tap || !func->eth->tap(func, buf, len)) {
         mlx5_packet_init(&p, func, NULL, buf, len);
         mlx5_frame_parse(buf, len, &p.info);

@@ -28,6 +28,10 @@ void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap);
  */
 void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len);
 
+/** The same of a TCP frame that stands for those counted in @cut. */
+void mlx5_eth_tx_large(Mlx5Func *func, const uint8_t *frame, size_t len,
+                       Mlx5Traffic cut);
+
 /**
  * Show the flow tables of @type, of RDMA, the @headers of RoCE packets; entries
  * count as many packets and bytes as the headers stand for.

@@ -6,14 +6,31 @@
 #define MLX5_ETH_ETH_INTERNAL_H
 
 #include "eth/eth.h"
+#include "bus/timer.h"
 #include "eth/frame.h"
 #include "obj/flow_table.h"
 #include "obj/mkey.h"
 #include "obj/sq.h"
 
+/** Transmit paused by the other end (pause.c), by priority. */
+typedef struct Mlx5Pause {
+    bool on;                 /* of any priority */
+    int64_t until_ns[8];
+    Mlx5Timer timer;
+} Mlx5Pause;
+
 struct Mlx5Eth {
     Mlx5EthTap tap;
+    Mlx5Pause pause;
 };
+
+/* pause.c */
+void mlx5_eth_pause_new(Mlx5Func *func);
+void mlx5_eth_pause_reset(Mlx5Func *func);
+/** Is @frame one of MAC control? Then it has been heeded and goes no further. */
+bool mlx5_eth_pause_rx(Mlx5Func *func, const uint8_t *frame, size_t len);
+/** Must @sq wait? It is woken then. */
+bool mlx5_eth_paused(Mlx5Sq *sq);
 
 /* sq.c */
 void mlx5_eth_sq_created(Mlx5Sq *sq);
@@ -63,6 +80,8 @@ bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
 /** Send a frame; @metadata: of the WQE, for flow entries. */
 void mlx5_eth_send(Mlx5Sq *sq, const uint8_t *frame, size_t len,
                    uint32_t metadata);
+/** Is there nothing on the frame's way but the wire? Then it may be large. */
+bool mlx5_eth_only_wire(const Mlx5Sq *sq, const uint8_t *frame);
 /** What steering lets out: to receivers here, the wire, or both. */
 void mlx5_eth_out(Mlx5Sq *sq, const uint8_t *frame, size_t len);
 

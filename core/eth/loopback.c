@@ -79,6 +79,14 @@ static bool loop(Mlx5Sq *sq, const uint8_t *frame, size_t len)
     return true;
 }
 
+bool mlx5_eth_only_wire(const Mlx5Sq *sq, const uint8_t *frame)
+{
+    Mlx5Func *func = sq->o.func;
+
+    return !func->flow_root[MLX5_FLOW_TABLE_TYPE_NIC_TX] &&
+           !may_loop(sq, mlx5_vport(func), frame);
+}
+
 void mlx5_eth_out(Mlx5Sq *sq, const uint8_t *frame, size_t len)
 {
     Mlx5Func *func = sq->o.func;

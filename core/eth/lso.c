@@ -4,6 +4,9 @@
  * frames of an MSS each (PRM: LSO; driver: en_tx.c). TCP segments go on with
  * sequence numbers, UDP datagrams (UDP_L4) get a length each; both get their
  * checksums whatever the WQE's flags say.
+ *
+ * The other end of the wire may take TCP frames of any length (Mlx5HostOps
+ * frame_max): then a frame has as many segments as an IP packet can.
  */
 #include "eth/eth_internal.h"
 
@@ -54,14 +57,44 @@ static void fix_headers(uint8_t *frame, size_t len, const Segment *s)
 }
 
 /* Are the headers whole, and of a kind that can be cut? */
-static bool headers_ok(const uint8_t *packet, size_t hdr_len)
+static bool headers_ok(const uint8_t *packet, size_t hdr_len,
+                       Mlx5FrameInfo *info)
 {
     g_autofree uint8_t *copy = g_memdup2(packet, hdr_len);
-    Mlx5FrameInfo info;
 
     mlx5_frame_fix_ip_len(copy, hdr_len);
-    mlx5_frame_parse(copy, hdr_len, &info);
-    return (info.tcp || info.udp) && info.l4_off + info.l4_hlen == hdr_len;
+    mlx5_frame_parse(copy, hdr_len, info);
+    return (info->tcp || info->udp) && info->l4_off + info->l4_hlen == hdr_len;
+}
+
+/* Payload of a frame: an MSS, or several if such may go out. */
+static uint32_t payload_of(const Mlx5Sq *sq, const uint8_t *packet,
+                           size_t hdr_len, const Mlx5FrameInfo *info,
+                           uint32_t mss)
+{
+    const Mlx5HostOps *ops = sq->o.func->ops;
+    size_t most = info->tcp && ops->frame_max ? ops->frame_max(sq->o.func->host)
+                                              : 0;
+
+    most = MIN(most, info->l3_off + UINT16_MAX);
+    if (most < hdr_len + 2 * (size_t)mss || !mlx5_eth_only_wire(sq, packet)) {
+        return mss;
+    }
+    return (most - hdr_len) / mss * mss;
+}
+
+/* Send a segment, or a frame of several. */
+static void emit(Mlx5Sq *sq, const uint8_t *frame, size_t hdr_len, size_t part,
+                 uint32_t mss, uint32_t metadata)
+{
+    uint32_t n = (part + mss - 1) / mss;
+
+    if (n <= 1) {
+        mlx5_eth_send(sq, frame, hdr_len + part, metadata);
+    } else {
+        mlx5_eth_tx_large(sq->o.func, frame, hdr_len + part,
+                          (Mlx5Traffic){ n, n * hdr_len + part });
+    }
 }
 
 bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
@@ -70,19 +103,23 @@ bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
     const uint8_t *payload = packet + hdr_len;
     size_t total = len - hdr_len;
     g_autofree uint8_t *frame = NULL;
+    Mlx5FrameInfo info;
+    uint32_t step;
 
-    if (hdr_len + mss > MLX5_ETH_MAX_FRAME || !headers_ok(packet, hdr_len)) {
+    if (hdr_len + mss > MLX5_ETH_MAX_FRAME ||
+        !headers_ok(packet, hdr_len, &info)) {
         return false;
     }
-    frame = g_malloc(hdr_len + mss);
-    for (uint32_t off = 0, n = 0; off < total; off += mss, n++) {
-        size_t part = MIN(mss, total - off);
-        Segment s = { n, off, off + part == total };
+    step = payload_of(sq, packet, hdr_len, &info, mss);
+    frame = g_malloc(hdr_len + step);
+    for (uint32_t off = 0; off < total; off += step) {
+        size_t part = MIN(step, total - off);
+        Segment s = { off / mss, off, off + part == total };
 
         memcpy(frame, packet, hdr_len);
         memcpy(frame + hdr_len, payload + off, part);
         fix_headers(frame, hdr_len + part, &s);
-        mlx5_eth_send(sq, frame, hdr_len + part, metadata);
+        emit(sq, frame, hdr_len, part, mss, metadata);
     }
     return true;
 }

@@ -213,6 +213,10 @@ static bool run(void *opaque, Mlx5Budget *budget)
         mlx5_guest_error(sq->o.func, "SQ 0x%x: no doorbell record", sq->o.id);
         return false;
     }
+    if (G_UNLIKELY(sq->o.func->eth->pause.on) &&
+        sq->state == MLX5_WQ_STATE_RDY && mlx5_eth_paused(sq)) {
+        return false;
+    }
     left = (uint16_t)dbr - sq->ci;
     if (left > mlx5_wq_strides(&sq->wq)) {
         if (sq->state != MLX5_WQ_STATE_ERR) {

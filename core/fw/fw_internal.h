@@ -48,7 +48,14 @@ typedef struct Mlx5Port {
     uint8_t event_mode;      /* PAOS e: 1 = generate port change events */
     uint16_t admin_mtu;
     uint32_t eth_proto_admin;
-    uint8_t pfcc[32];        /* the bits a driver may set */
+    bool an_disable;
+    uint8_t fec_admin[6];    /* PPLM, by speed; 0: what suits the cable */
+    bool pptx, pprx;         /* PFCC: pause */
+    uint8_t pfctx, pfcrx;    /* pause of priorities */
+    uint64_t rx_control, rx_control_unknown; /* MAC control frames */
+    Mlx5Traffic rx_pause[8]; /* by priority: frames, and microseconds */
+    uint16_t beacon_s;       /* MLCR */
+    uint64_t beacon_end_ns;
     uint8_t pcmr_fcs_chk;
     uint8_t host_endianness;
     uint8_t node_desc[64];
@@ -152,8 +159,15 @@ typedef struct Mlx5RegAccess {
 typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
 /** Is register @id in the table? */
 bool mlx5_reg_exists(uint32_t id);
-Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp,
-    mlx5_reg_pfcc, mlx5_reg_pcmr, mlx5_reg_ppcnt, mlx5_reg_pcam;
+Mlx5RegHandler mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp, mlx5_reg_pcmr,
+    mlx5_reg_ppcnt, mlx5_reg_pcam;
+/** Refuse a port that isn't the one there is. */
+bool mlx5_reg_own_port(Mlx5Cmd *cmd, uint32_t local_port);
+/* reg_link.c */
+Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pplm, mlx5_reg_pfcc, mlx5_reg_mlcr;
+void mlx5_link_reset(Mlx5Port *port);
+/* reg_module.c */
+Mlx5RegHandler mlx5_reg_mcia;
 /* rtc.c */
 Mlx5RegHandler mlx5_reg_mtutc;
 void mlx5_rtc_reset(Mlx5Func *func);

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers of the port: speed, MTU, up and down, counters (PRM: Port
+ * Registers of the port: MTU, up and down, counters; its link is reg_link.c's (PRM: Port
  * Registers; driver: port.c, en/port.c). One port of 100 Gb/s Ethernet.
  *
- * Left out: pause and priority flow control (PFCC reads as off and may not be
- * switched on), switching FCS checks off (PCMR), speeds other than the one.
+ * Left out: switching FCS checks off (PCMR).
  */
 #include "fw/fw_internal.h"
 
 #define LOCAL_PORT 1
-#define PROTO_ETHERNET 4     /* PTYS proto_mask */
-#define ETH_100GBASE_CR4 (1u << 20)
 #define HW_MTU_DEFAULT 1522  /* 1500, Ethernet header, VLAN tag, FCS */
 #define PMLP_LANES 4
 
@@ -50,9 +47,9 @@ void mlx5_port_reset(Mlx5Func *func)
     *p = (Mlx5Port){
         .admin_status = PORT_UP,
         .admin_mtu = HW_MTU_DEFAULT,
-        .eth_proto_admin = ETH_100GBASE_CR4,
         .last_clear_ns = mlx5_clock_ns(func),
     };
+    mlx5_link_reset(p);
     g_snprintf((char *)p->node_desc, sizeof(p->node_desc), "%s mlx5sim",
                m->part);
 }
@@ -82,7 +79,7 @@ void mlx5_fw_link_changed(Mlx5Func *func)
     }
 }
 
-static bool own_port(Mlx5Cmd *cmd, uint32_t local_port)
+bool mlx5_reg_own_port(Mlx5Cmd *cmd, uint32_t local_port)
 {
     if (local_port != LOCAL_PORT) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_REG_PORT);
@@ -97,7 +94,7 @@ void mlx5_reg_paos(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     uint32_t want = MLX5_GET(paos_reg, acc->in, admin_status);
     bool was_up = mlx5_fw_port_up(func);
 
-    if (!own_port(cmd, MLX5_GET(paos_reg, acc->in, local_port))) {
+    if (!mlx5_reg_own_port(cmd, MLX5_GET(paos_reg, acc->in, local_port))) {
         return;
     }
     if (acc->write && MLX5_GET(paos_reg, acc->in, ase)) {
@@ -126,7 +123,7 @@ void mlx5_reg_pmtu(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     Mlx5Port *p = &func->fw->port;
     uint32_t mtu = MLX5_GET(pmtu_reg, acc->in, admin_mtu);
 
-    if (!own_port(cmd, MLX5_GET(pmtu_reg, acc->in, local_port))) {
+    if (!mlx5_reg_own_port(cmd, MLX5_GET(pmtu_reg, acc->in, local_port))) {
         return;
     }
     if (acc->write) {
@@ -143,39 +140,11 @@ void mlx5_reg_pmtu(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     MLX5_SET(pmtu_reg, acc->out, oper_mtu, p->admin_mtu);
 }
 
-void mlx5_reg_ptys(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
-{
-    Mlx5Port *p = &func->fw->port;
-    uint32_t admin = MLX5_GET(ptys_reg, acc->in, eth_proto_admin);
-
-    if (!own_port(cmd, MLX5_GET(ptys_reg, acc->in, local_port))) {
-        return;
-    }
-    if (MLX5_GET(ptys_reg, acc->in, proto_mask) != PROTO_ETHERNET) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PTYS_PROTO);
-        return;
-    }
-    if (acc->write) {
-        if (!(admin & ETH_100GBASE_CR4)) {
-            mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR,
-                          MLX5_SYND_PTYS_SPEED);
-            return;
-        }
-        p->eth_proto_admin = admin & ETH_100GBASE_CR4;
-    }
-    MLX5_SET(ptys_reg, acc->out, local_port, LOCAL_PORT);
-    MLX5_SET(ptys_reg, acc->out, proto_mask, PROTO_ETHERNET);
-    MLX5_SET(ptys_reg, acc->out, eth_proto_capability, ETH_100GBASE_CR4);
-    MLX5_SET(ptys_reg, acc->out, eth_proto_admin, p->eth_proto_admin);
-    MLX5_SET(ptys_reg, acc->out, eth_proto_oper,
-             mlx5_fw_port_up(func) ? ETH_100GBASE_CR4 : 0);
-}
-
 /* All four lanes go to module 0. */
 void mlx5_reg_pmlp(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     (void)func;
-    if (!own_port(cmd, MLX5_GET(pmlp_reg, acc->in, local_port))) {
+    if (!mlx5_reg_own_port(cmd, MLX5_GET(pmlp_reg, acc->in, local_port))) {
         return;
     }
     MLX5_SET(pmlp_reg, acc->out, local_port, LOCAL_PORT);
@@ -187,26 +156,10 @@ void mlx5_reg_pmlp(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     }
 }
 
-void mlx5_reg_pfcc(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
-{
-    (void)func;
-    if (!own_port(cmd, MLX5_GET(pfcc_reg, acc->in, local_port))) {
-        return;
-    }
-    if (acc->write && (MLX5_GET(pfcc_reg, acc->in, pptx) ||
-                       MLX5_GET(pfcc_reg, acc->in, pprx) ||
-                       MLX5_GET(pfcc_reg, acc->in, pfctx) ||
-                       MLX5_GET(pfcc_reg, acc->in, pfcrx))) {
-        mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PFCC_PAUSE);
-        return;
-    }
-    MLX5_SET(pfcc_reg, acc->out, local_port, LOCAL_PORT);
-}
-
 void mlx5_reg_pcmr(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     (void)func;
-    if (!own_port(cmd, MLX5_GET(pcmr_reg, acc->in, local_port))) {
+    if (!mlx5_reg_own_port(cmd, MLX5_GET(pcmr_reg, acc->in, local_port))) {
         return;
     }
     if (acc->write && !MLX5_GET(pcmr_reg, acc->in, fcs_chk)) {
@@ -228,6 +181,9 @@ void mlx5_reg_pcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PCAM_GROUP);
         return;
     }
+    MLX5_SET(pcam_enhanced_features,
+             MLX5_ADDR_OF(pcam_reg, acc->out, enhanced_features),
+             ptys_connector_type, 1);
     for (uint32_t i = 0; i < 0x80; i++) {
         if (mlx5_reg_exists(0x5000 + i)) {
             mask[(0x7f - i) / 8] |= 1u << i % 8;
@@ -264,11 +220,12 @@ static Totals totals(const Mlx5VportCounters *c)
 #define COUNTER(l, set, f, v) \
     mlx5_prm_set(set, MLX5_BIT_OFF(l, f##_high), 64, v)
 
-static void group_802_3(Mlx5Func *func, uint8_t *set)
+static void group_802_3(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     const Mlx5VportCounters *c = &func->fw->vport.counters;
     Totals t = totals(c);
 
+    (void)prio;
 #define C(f, v) COUNTER(eth_802_3_cntrs_grp_data_layout, set, f, v)
     C(a_frames_transmitted_ok, t.tx.packets);
     C(a_frames_received_ok, t.rx.packets);
@@ -278,14 +235,19 @@ static void group_802_3(Mlx5Func *func, uint8_t *set)
     C(a_broadcast_frames_xmitted_ok, c->transmitted_eth_broadcast.packets);
     C(a_multicast_frames_received_ok, c->received_eth_multicast.packets);
     C(a_broadcast_frames_received_ok, c->received_eth_broadcast.packets);
+    C(a_mac_control_frames_received, func->fw->port.rx_control);
+    C(a_unsupported_opcodes_received, func->fw->port.rx_control_unknown);
+    C(a_pause_mac_ctrl_frames_received,
+      func->fw->port.rx_control - func->fw->port.rx_control_unknown);
 #undef C
 }
 
-static void group_2863(Mlx5Func *func, uint8_t *set)
+static void group_2863(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     const Mlx5VportCounters *c = &func->fw->vport.counters;
     Totals t = totals(c);
 
+    (void)prio;
 #define C(f, v) COUNTER(eth_2863_cntrs_grp_data_layout, set, f, v)
     C(if_in_octets, t.rx.octets);
     C(if_in_ucast_pkts, c->received_eth_unicast.packets);
@@ -300,11 +262,12 @@ static void group_2863(Mlx5Func *func, uint8_t *set)
 #undef C
 }
 
-static void group_2819(Mlx5Func *func, uint8_t *set)
+static void group_2819(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     const Mlx5VportCounters *c = &func->fw->vport.counters;
     Totals t = totals(c);
 
+    (void)prio;
 #define C(f, v) COUNTER(eth_2819_cntrs_grp_data_layout, set, f, v)
     C(ether_stats_octets, t.rx.octets);
     C(ether_stats_pkts, t.rx.packets);
@@ -313,11 +276,18 @@ static void group_2819(Mlx5Func *func, uint8_t *set)
 #undef C
 }
 
-static void group_per_prio(Mlx5Func *func, uint8_t *set)
+/* All traffic is priority 0, but each can be paused. */
+static void group_per_prio(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
-    Totals t = totals(&func->fw->vport.counters);
+    const Mlx5Traffic *pause = &func->fw->port.rx_pause[prio];
+    Totals t = { 0 };
 
+    if (prio == 0) {
+        t = totals(&func->fw->vport.counters);
+    }
 #define C(f, v) COUNTER(eth_per_prio_grp_data_layout, set, f, v)
+    C(rx_pause, pause->packets);
+    C(rx_pause_duration, pause->octets);
     C(rx_octets, t.rx.octets);
     C(rx_frames, t.rx.packets);
     C(tx_octets, t.tx.octets);
@@ -325,39 +295,44 @@ static void group_per_prio(Mlx5Func *func, uint8_t *set)
 #undef C
 }
 
-static void group_physical(Mlx5Func *func, uint8_t *set)
+static void group_physical(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     const Mlx5Port *p = &func->fw->port;
     uint64_t ms = (mlx5_clock_ns(func) - p->last_clear_ns) / 1000000;
 
+    (void)prio;
     COUNTER(phys_layer_cntrs, set, time_since_last_clear, ms);
     MLX5_SET(phys_layer_cntrs, set, link_down_events, p->link_down_events);
 }
 
 /* What these count never happens on this port. */
-static void group_quiet(Mlx5Func *func, uint8_t *set)
+static void group_quiet(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     (void)func;
+    (void)prio;
     (void)set;
 }
 
+/* prio_tc says nothing of this group. */
+#define PRIO_ANY UINT8_MAX
+
 static const struct {
     uint8_t grp;
-    bool first_prio_only;    /* all traffic is priority 0 */
-    void (*fill)(Mlx5Func *func, uint8_t *set);
+    uint8_t prios;           /* that count anything, of those asked for */
+    void (*fill)(Mlx5Func *func, uint32_t prio, uint8_t *set);
 } ppcnt_groups[] = {
-    { PPCNT_802_3, false, group_802_3 },
-    { PPCNT_RFC2863, false, group_2863 },
-    { PPCNT_RFC2819, false, group_2819 },
-    { PPCNT_RFC3635, false, group_quiet },
-    { PPCNT_EXTENDED, false, group_quiet },
-    { PPCNT_DISCARD, false, group_quiet },
-    { PPCNT_PER_PRIO, true, group_per_prio },
-    { PPCNT_PER_TC, true, group_quiet },
-    { PPCNT_PHYSICAL, false, group_physical },
-    { PPCNT_PER_TC_CONGESTION, true, group_quiet },
-    { PPCNT_STATISTICAL, false, group_quiet },
-    { PPCNT_IB_PORT, false, group_quiet },
+    { PPCNT_802_3, PRIO_ANY, group_802_3 },
+    { PPCNT_RFC2863, PRIO_ANY, group_2863 },
+    { PPCNT_RFC2819, PRIO_ANY, group_2819 },
+    { PPCNT_RFC3635, PRIO_ANY, group_quiet },
+    { PPCNT_EXTENDED, PRIO_ANY, group_quiet },
+    { PPCNT_DISCARD, PRIO_ANY, group_quiet },
+    { PPCNT_PER_PRIO, 8, group_per_prio },
+    { PPCNT_PER_TC, 1, group_quiet },
+    { PPCNT_PHYSICAL, PRIO_ANY, group_physical },
+    { PPCNT_PER_TC_CONGESTION, 1, group_quiet },
+    { PPCNT_STATISTICAL, PRIO_ANY, group_quiet },
+    { PPCNT_IB_PORT, PRIO_ANY, group_quiet },
 };
 
 void mlx5_reg_ppcnt(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
@@ -366,7 +341,7 @@ void mlx5_reg_ppcnt(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     uint32_t prio = MLX5_GET(ppcnt_reg, acc->in, prio_tc);
     size_t row = 0;
 
-    if (!own_port(cmd, MLX5_GET(ppcnt_reg, acc->in, local_port))) {
+    if (!mlx5_reg_own_port(cmd, MLX5_GET(ppcnt_reg, acc->in, local_port))) {
         return;
     }
     while (row < G_N_ELEMENTS(ppcnt_groups) && ppcnt_groups[row].grp != grp) {
@@ -383,8 +358,8 @@ void mlx5_reg_ppcnt(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     MLX5_SET(ppcnt_reg, acc->out, local_port, LOCAL_PORT);
     MLX5_SET(ppcnt_reg, acc->out, grp, grp);
     MLX5_SET(ppcnt_reg, acc->out, prio_tc, prio);
-    if (!ppcnt_groups[row].first_prio_only || prio == 0) {
-        ppcnt_groups[row].fill(func, MLX5_ADDR_OF(ppcnt_reg, acc->out,
-                                                  counter_set));
+    if (prio < ppcnt_groups[row].prios) {
+        ppcnt_groups[row].fill(func, prio, MLX5_ADDR_OF(ppcnt_reg, acc->out,
+                                                        counter_set));
     }
 }

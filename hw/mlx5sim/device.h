@@ -65,6 +65,8 @@ struct Mlx5simDevice {
     Mlx5Func *func;
 
     NICState *nic;
+    /* The netdev takes TCP frames of any length. Atomic. */
+    bool large_frames;
     NICConf conf;
     char *model_name;
     Mlx5FuncProps props;
@@ -98,6 +100,7 @@ void mlx5sim_engine_set_timer(Mlx5simDevice *s, int64_t deadline_ns);
 void mlx5sim_net_start(Mlx5simDevice *s);
 void mlx5sim_net_stop(Mlx5simDevice *s);
 bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt);
+size_t mlx5sim_net_frame_max(Mlx5simDevice *s);
 
 /* props.c */
 void mlx5sim_props_init_class(ObjectClass *klass);

@@ -178,6 +178,11 @@ static bool mlx5sim_host_frame_send(void *host, const struct iovec *iov,
     return mlx5sim_net_send(host, iov, iovcnt);
 }
 
+static size_t mlx5sim_host_frame_max(void *host)
+{
+    return mlx5sim_net_frame_max(host);
+}
+
 static void mlx5sim_host_guest_error(void *host, const char *msg)
 {
     const char *id = DEVICE(host)->id;
@@ -207,6 +212,7 @@ const Mlx5HostOps mlx5sim_host_ops = {
     .work_kick = mlx5sim_host_work_kick,
     .random = mlx5sim_host_random,
     .frame_send = mlx5sim_host_frame_send,
+    .frame_max = mlx5sim_host_frame_max,
     .guest_error = mlx5sim_host_guest_error,
     .trace_enabled = mlx5sim_host_trace_enabled,
     .trace = mlx5sim_host_trace,

@@ -8,6 +8,9 @@
 #include "compat.h"
 #include "device.h"
 
+/* An IP packet of 64 KiB and the Ethernet header; NET_BUFSIZE holds that. */
+#define MLX5SIM_LARGE_FRAME (14 + 65535)
+
 static ssize_t mlx5sim_net_receive_iov(NetClientState *nc,
                                        const struct iovec *iov, int iovcnt)
 {
@@ -41,6 +44,25 @@ static NetClientInfo mlx5sim_net_info = {
     .link_status_changed = mlx5sim_net_link_changed,
 };
 
+/*
+ * QEMU's user network takes TCP segments of any length, and acknowledges each
+ * by itself. Not if somebody looks at the frames on their way (filters).
+ */
+static bool mlx5sim_net_takes_large(NetClientState *nc)
+{
+    return nc->peer && nc->peer->info->type == NET_CLIENT_DRIVER_USER &&
+           QTAILQ_EMPTY(&nc->peer->filters) && QTAILQ_EMPTY(&nc->filters);
+}
+
+/**
+ * mlx5sim_net_frame_max - how long TCP frames may be, as of the last one sent
+ * Return: 0 for no longer than the MTU allows
+ */
+size_t mlx5sim_net_frame_max(Mlx5simDevice *s)
+{
+    return qatomic_read(&s->large_frames) ? MLX5SIM_LARGE_FRAME : 0;
+}
+
 /**
  * mlx5sim_net_send - put a frame on the wire; with or without the BQL
  * Return: false if no netdev is attached
@@ -57,6 +79,7 @@ bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt)
         NetClientState *nc = qemu_get_queue(s->nic);
 
         attached = nc->peer != NULL;
+        qatomic_set(&s->large_frames, mlx5sim_net_takes_large(nc));
         if (attached) {
             qemu_sendv_packet(nc, iov, iovcnt);
         }

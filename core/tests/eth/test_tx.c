@@ -221,6 +221,201 @@ START_TEST(lso)
 }
 END_TEST
 
+/* Who is on the wire takes long frames: few of them, counted as the segments. */
+static Mlx5HostOps large_ops;
+
+static size_t frame_max(void *host)
+{
+    (void)host;
+    return 14 + 65535;
+}
+
+static const struct {
+    int ip, proto;
+    size_t payload;
+    guint frames, segments;
+} large[] = {
+    { 4, 6, 9000, 1, 7 }, { 6, 6, 9000, 1, 7 }, { 4, 17, 9000, 7, 7 },
+    { 4, 6, 1460, 1, 1 }, { 4, 6, 1461, 1, 2 },
+};
+
+START_TEST(lso_large)
+{
+    NetFrame f = net_make_frame(large[_i].ip, large[_i].proto, -1,
+                                large[_i].payload);
+    size_t hdr = f.len - large[_i].payload, len, octets = 0;
+    const Mlx5Traffic *sent =
+        &mlx5_vport(n.func)->counters.transmitted_eth_unicast;
+
+    large_ops = *n.func->ops;
+    large_ops.frame_max = frame_max;
+    n.func->ops = &large_ops;
+    expect_cqe(post_frame(&f, OP_LSO, hdr, CS_L3 | CS_L4, 1460), 0);
+    ck_assert_uint_eq(n.h->frames->len, large[_i].frames);
+    for (guint i = 0; i < large[_i].frames; i++) {
+        const uint8_t *out = net_frame(&n, i, &len);
+
+        ck_assert(net_ref_l3_ok(out) && net_ref_l4_ok(out));
+        ck_assert_mem_eq(out + hdr, f.b + hdr + octets, len - hdr);
+        octets += len - hdr;
+    }
+    ck_assert_uint_eq(octets, large[_i].payload);
+    ck_assert_uint_eq(sent->packets, large[_i].segments);
+    ck_assert_uint_eq(sent->octets, large[_i].payload +
+                      large[_i].segments * hdr);
+}
+END_TEST
+
+/* More than an IP packet can hold: several, each of whole segments. */
+START_TEST(lso_larger)
+{
+    NetFrame f = net_make_frame(4, 6, -1, 1000);
+    uint8_t wqe[128] = { 0 };
+    uint32_t payload = 150000, mss = 1000, got = 0;
+    size_t len;
+
+    large_ops = *n.func->ops;
+    large_ops.frame_max = frame_max;
+    n.func->ops = &large_ops;
+    net_ctrl(&n.sq, wqe, OP_LSO, 7, 2);
+    MLX5_SET(wqe_eth, wqe + 16, cs_flags, CS_L3 | CS_L4);
+    MLX5_SET(wqe_eth, wqe + 16, mss, mss);
+    MLX5_SET(wqe_eth, wqe + 16, inline_hdr_size, 54);
+    memcpy(wqe + 30, f.b, 54);
+    net_data_seg(&n, wqe + 96, n.buf, payload);
+    net_post(&n, &n.sq, wqe, 112);
+    net_ring(&n, &n.sq);
+    expect_cqe(0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 3);
+    for (guint i = 0; i < 3; i++) {
+        const uint8_t *out = net_frame(&n, i, &len);
+
+        ck_assert_uint_eq(len, 54 + (i < 2 ? 65000 : 20000));
+        ck_assert_uint_eq(mlx5_get_be32(out + 38), 0xfffffff0u + got);
+        ck_assert(net_ref_l3_ok(out) && net_ref_l4_ok(out));
+        got += len - 54;
+    }
+    ck_assert_uint_eq(got, payload);
+    ck_assert_uint_eq(mlx5_vport(n.func)->counters.transmitted_eth_unicast
+                      .packets, 150);
+    n.func->card->link_up = false;
+    net_post(&n, &n.sq, wqe, 112);
+    net_ring(&n, &n.sq);
+    expect_cqe(2, 0);
+    ck_assert_uint_eq(n.h->frames->len, 3);
+    ck_assert_uint_eq(n.func->stats.tx_discards, 150);
+}
+END_TEST
+
+/* --- pause ------------------------------------------------------------ */
+
+/* A MAC control frame: @opcode, then words. */
+static void control(uint16_t opcode, const uint16_t *words, size_t count,
+                    size_t len)
+{
+    uint8_t f[64] = { 0x01, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 8 };
+    struct iovec iov = { f, len };
+
+    mlx5_put_be16(f + 14, opcode);
+    for (size_t i = 0; i < count; i++) {
+        mlx5_put_be16(f + 16 + 2 * i, words[i]);
+    }
+    mlx5_card_frame_rx(n.h->card, &iov, 1);
+    fake_host_work(n.h);
+}
+
+static void write_pfcc(bool pprx, uint8_t pfcrx)
+{
+    uint8_t in[16 + MLX5_ST_SZ_BYTES(pfcc_reg)] = { 0 }, out[sizeof(in)];
+    uint8_t *r = in + 16;
+
+    MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+    MLX5_SET(access_register_in, in, register_id, 0x5007);
+    MLX5_SET(pfcc_reg, r, local_port, 1);
+    MLX5_SET(pfcc_reg, r, pprx, pprx);
+    MLX5_SET(pfcc_reg, r, prio_mask_rx, 0xff);
+    MLX5_SET(pfcc_reg, r, pfcrx, pfcrx);
+    ck_assert(fake_driver_cmd(n.d, in, sizeof(in), out, sizeof(out)));
+}
+
+/* Quanta are 512 bits at 100 Gb/s: 5.12 ns. */
+START_TEST(pause_holds_sends)
+{
+    const uint16_t most = 0xffff, none = 0;
+    NetFrame f = net_make_frame(4, 17, -1, 100);
+
+    control(1, &most, 1, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 0);
+    fake_host_advance(n.h, 335000);
+    ck_assert_uint_eq(n.h->frames->len, 0);
+    fake_host_advance(n.h, 1000);
+    ck_assert_uint_eq(n.h->frames->len, 1);
+    control(1, &most, 1, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 1);
+    control(1, &none, 1, 60);
+    ck_assert_uint_eq(n.h->frames->len, 2);
+    /* Not listened to; a reset forgets. */
+    write_pfcc(false, 0);
+    control(1, &most, 1, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 3);
+}
+END_TEST
+
+/* The SQ's TIS has priority 0. */
+START_TEST(pause_of_priorities)
+{
+    uint16_t words[9] = { 0xff, 0xffff };
+    NetFrame f = net_make_frame(4, 17, -1, 100);
+
+    write_pfcc(true, 1 << 3);
+    control(0x101, words, 9, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 1);
+    write_pfcc(true, 1 << 0);
+    control(0x101, words, 9, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 1);
+    fake_host_advance(n.h, 336000);
+    ck_assert_uint_eq(n.h->frames->len, 2);
+    /* Plain pause is not heeded then. */
+    control(1, words + 1, 1, 60);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 3);
+}
+END_TEST
+
+/* Too short, or unknown: counted, and of no effect; none is delivered. */
+START_TEST(control_frames_end_here)
+{
+    const uint16_t most = 0xffff;
+    NetFrame f = net_make_frame(4, 17, -1, 100);
+    uint8_t in[16 + 256] = { 0 }, out[sizeof(in)];
+    uint8_t *set = MLX5_ADDR_OF(ppcnt_reg, out + 16, counter_set);
+
+    net_steer_all(&n, net_create_tir_direct(&n, n.rq.number));
+    net_post_rx(&n, &n.rq, n.buf, NET_BUF);
+    control(1, &most, 1, 17);
+    control(0x101, &most, 1, 33);
+    control(7, &most, 1, 60);
+    control(2, &most, 0, 14);
+    ck_assert_uint_eq(n.func->stats.rx_no_buffer, 0);
+    post_frame(&f, OP_SEND, 0, 0, 0);
+    ck_assert_uint_eq(n.h->frames->len, 1);
+    MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+    MLX5_SET(access_register_in, in, op_mod, 1);
+    MLX5_SET(access_register_in, in, register_id, 0x5008);
+    MLX5_SET(ppcnt_reg, in + 16, local_port, 1);
+    ck_assert(fake_driver_cmd(n.d, in, sizeof(in), out, sizeof(out)));
+    ck_assert_uint_eq(MLX5_GET(eth_802_3_cntrs_grp_data_layout, set,
+                               a_mac_control_frames_received_low), 4);
+    ck_assert_uint_eq(MLX5_GET(eth_802_3_cntrs_grp_data_layout, set,
+                               a_unsupported_opcodes_received_low), 4);
+}
+END_TEST
+
 /* WQEs of two blocks in a ring of 16: each start position, wrapping inside. */
 START_TEST(ring_wrap)
 {
@@ -509,6 +704,11 @@ int main(void)
     tcase_add_loop_test(t, vlan_insert, 0, 2);
     tcase_add_test(t, inline_segment);
     tcase_add_loop_test(t, lso, 0, G_N_ELEMENTS(cuts));
+    tcase_add_loop_test(t, lso_large, 0, G_N_ELEMENTS(large));
+    tcase_add_test(t, lso_larger);
+    tcase_add_test(t, pause_holds_sends);
+    tcase_add_test(t, pause_of_priorities);
+    tcase_add_test(t, control_frames_end_here);
     tcase_add_test(t, ring_wrap);
     tcase_add_test(t, blueflame_nop);
     tcase_add_test(t, blueflame_signalled);

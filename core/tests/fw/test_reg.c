@@ -125,12 +125,114 @@ START_TEST(ptys)
     MLX5_SET(ptys_reg, r, proto_mask, 4);
     ck_assert(reg(d, READ, 0x5004, r, sizeof(r)));
     ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_oper), 1 << 20);
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, an_status), 1);
     ck_assert(reg(d, WRITE, 0x5004, r, sizeof(r)));
+    MLX5_SET(ptys_reg, r, eth_proto_admin, 1 << 27 | 1 << 12);
+    MLX5_SET(ptys_reg, r, an_disable_admin, 1);
+    ck_assert(reg(d, WRITE, 0x5004, r, sizeof(r)));
+    ck_assert(reg(d, READ, 0x5004, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_admin),
+                      1 << 27 | 1 << 12);
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_oper), 1 << 27);
+    ck_assert_uint_eq(MLX5_GET(ptys_reg, r, an_status), 0);
     MLX5_SET(ptys_reg, r, eth_proto_admin, 1);
     REG_FAILS(d, WRITE, 0x5004, r, sizeof(r), MLX5_SYND_PTYS_SPEED);
     mlx5_card_set_link(d->host->card, false);
     ck_assert(reg(d, READ, 0x5004, r, sizeof(r)));
     ck_assert_uint_eq(MLX5_GET(ptys_reg, r, eth_proto_oper), 0);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(fec)
+{
+    FakeDriver *d = t_running();
+    uint8_t r[80] = { 0 }, speed[MLX5_ST_SZ_BYTES(ptys_reg)] = { 0 };
+
+    MLX5_SET(pplm_reg, r, local_port, 1);
+    ck_assert(reg(d, READ, 0x5023, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pplm_reg, r, fec_override_cap_100g), 5);
+    ck_assert_uint_eq(MLX5_GET(pplm_reg, r, fec_override_cap_10g_40g), 3);
+    ck_assert_uint_eq(MLX5_GET(pplm_reg, r, fec_mode_active), 4);
+    MLX5_SET(pplm_reg, r, fec_override_admin_100g, 1);
+    MLX5_SET(pplm_reg, r, fec_override_admin_25g, 2);
+    ck_assert(reg(d, WRITE, 0x5023, r, sizeof(r)));
+    ck_assert(reg(d, READ, 0x5023, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pplm_reg, r, fec_mode_active), 1);
+    MLX5_SET(ptys_reg, speed, local_port, 1);
+    MLX5_SET(ptys_reg, speed, proto_mask, 4);
+    MLX5_SET(ptys_reg, speed, eth_proto_admin, 1 << 27);
+    ck_assert(reg(d, WRITE, 0x5004, speed, sizeof(speed)));
+    ck_assert(reg(d, READ, 0x5023, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pplm_reg, r, fec_mode_active), 2);
+    MLX5_SET(pplm_reg, r, fec_override_admin_100g, 2);
+    REG_FAILS(d, WRITE, 0x5023, r, sizeof(r), MLX5_SYND_PPLM_FEC);
+    MLX5_SET(pplm_reg, r, fec_override_admin_100g, 5);
+    REG_FAILS(d, WRITE, 0x5023, r, sizeof(r), MLX5_SYND_PPLM_FEC);
+    MLX5_SET(pplm_reg, r, local_port, 2);
+    REG_FAILS(d, READ, 0x5023, r, sizeof(r), MLX5_SYND_REG_PORT);
+    t_free(d);
+}
+END_TEST
+
+static bool mcia(FakeDriver *d, uint8_t r[64], uint32_t i2c, uint32_t page,
+                 uint32_t at, uint32_t size)
+{
+    memset(r, 0, 64);
+    MLX5_SET(mcia_reg, r, i2c_device_address, i2c);
+    MLX5_SET(mcia_reg, r, page_number, page);
+    MLX5_SET(mcia_reg, r, device_address, at);
+    MLX5_SET(mcia_reg, r, size, size);
+    return reg(d, READ, 0x9014, r, 64);
+}
+
+/* The module's memory, and that its sums are right. */
+START_TEST(module)
+{
+    FakeDriver *d = t_running();
+    uint8_t r[64], all[256], sum = 0;
+
+    for (uint32_t at = 0; at < 256; at += 32) {
+        ck_assert(mcia(d, r, 0x50, 0, at, 32));
+        ck_assert_uint_eq(MLX5_GET(mcia_reg, r, status), 0);
+        memcpy(all + at, r + 16, 32);
+    }
+    ck_assert_uint_eq(all[0], 0x11);
+    ck_assert_uint_eq(all[192], 0x0b);
+    ck_assert_mem_eq(all + 148, "mlx5sim         ", 16);
+    for (int i = 128; i < 191; i++) {
+        sum += all[i];
+    }
+    ck_assert_uint_eq(all[191], sum);
+    ck_assert(mcia(d, r, 0x51, 0, 0, 4));
+    ck_assert_uint_eq(MLX5_GET(mcia_reg, r, status), 9);
+    ck_assert(mcia(d, r, 0x50, 3, 128, 4));
+    ck_assert_uint_eq(MLX5_GET(mcia_reg, r, status), 9);
+    ck_assert(!mcia(d, r, 0x50, 0, 0, 49));
+    ck_assert_uint_eq(d->syndrome, MLX5_SYND_MCIA_RANGE);
+    ck_assert(!mcia(d, r, 0x50, 0, 250, 8));
+    ck_assert_uint_eq(d->syndrome, MLX5_SYND_MCIA_RANGE);
+    memset(r, 0, sizeof(r));
+    MLX5_SET(mcia_reg, r, module, 1);
+    REG_FAILS(d, READ, 0x9014, r, sizeof(r), MLX5_SYND_MCIA_MODULE);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(beacon)
+{
+    FakeDriver *d = t_running();
+    PORT_REG(mlcr_reg, r);
+
+    MLX5_SET(mlcr_reg, r, beacon_duration, 3);
+    ck_assert(reg(d, WRITE, 0x902b, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(mlcr_reg, r, beacon_remain), 3);
+    fake_host_advance(d->host, 2500000000);
+    ck_assert(reg(d, READ, 0x902b, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(mlcr_reg, r, beacon_remain), 1);
+    fake_host_advance(d->host, 2500000000);
+    ck_assert(reg(d, READ, 0x902b, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(mlcr_reg, r, beacon_remain), 0);
     t_free(d);
 }
 END_TEST
@@ -245,8 +347,18 @@ START_TEST(pause_fcs_and_module)
 
     ck_assert(reg(d, READ, 0x5007, pfcc, sizeof(pfcc)));
     ck_assert(reg(d, WRITE, 0x5007, pfcc, sizeof(pfcc)));
-    MLX5_SET(pfcc_reg, pfcc, pptx, 1);
-    REG_FAILS(d, WRITE, 0x5007, pfcc, sizeof(pfcc), MLX5_SYND_PFCC_PAUSE);
+    ck_assert(MLX5_GET(pfcc_reg, pfcc, pptx) && MLX5_GET(pfcc_reg, pfcc, pprx));
+    MLX5_SET(pfcc_reg, pfcc, pprx, 0);
+    MLX5_SET(pfcc_reg, pfcc, prio_mask_tx, 0xff);
+    MLX5_SET(pfcc_reg, pfcc, prio_mask_rx, 0x0f);
+    MLX5_SET(pfcc_reg, pfcc, pfctx, 0x18);
+    MLX5_SET(pfcc_reg, pfcc, pfcrx, 0x18);
+    ck_assert(reg(d, WRITE, 0x5007, pfcc, sizeof(pfcc)));
+    ck_assert(reg(d, READ, 0x5007, pfcc, sizeof(pfcc)));
+    ck_assert(MLX5_GET(pfcc_reg, pfcc, pptx));
+    ck_assert(!MLX5_GET(pfcc_reg, pfcc, pprx));
+    ck_assert_uint_eq(MLX5_GET(pfcc_reg, pfcc, pfctx), 0x18);
+    ck_assert_uint_eq(MLX5_GET(pfcc_reg, pfcc, pfcrx), 0x08);
     ck_assert(reg(d, READ, 0x5041, pcmr, sizeof(pcmr)));
     ck_assert_uint_eq(MLX5_GET(pcmr_reg, pcmr, fcs_chk), 1);
     MLX5_SET(pcmr_reg, pcmr, fcs_chk, 0);
@@ -266,7 +378,8 @@ START_TEST(capability_masks)
 
     ck_assert(reg(d, READ, 0x507f, p, sizeof(p)));
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, ppcnt), 1);
-    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pplm), 0);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pplm), 1);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pbmc), 0);
     MLX5_SET(pcam_reg, p, access_reg_group, 1);
     REG_FAILS(d, READ, 0x507f, p, sizeof(p), MLX5_SYND_PCAM_GROUP);
     for (uint32_t g = 0; g < 4; g++) {
@@ -320,5 +433,6 @@ START_TEST(components)
 END_TEST
 
 T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
+       fec, module, beacon,
        paos_and_link, ppcnt, pause_fcs_and_module, capability_masks,
        components)

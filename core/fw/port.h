@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The port's link as its registers configure it, for the engines.
+ */
+#ifndef MLX5_FW_PORT_H
+#define MLX5_FW_PORT_H
+
+#include "bus/func.h"
+
+#define MLX5_PORT_PRIOS 8
+
+/** Mb/s at which the link runs, whether or not it is up. */
+uint32_t mlx5_port_mbps(Mlx5Func *func);
+/** Does the port listen to pause frames (IEEE 802.3 annex 31B)? */
+bool mlx5_port_rx_pause(Mlx5Func *func);
+/** Priorities whose pause frames it listens to (IEEE 802.1Qbb), a bit each. */
+uint8_t mlx5_port_rx_pfc(Mlx5Func *func);
+/** Count a MAC control frame; @known: one that pauses something. */
+void mlx5_port_count_control(Mlx5Func *func, bool known);
+/** Count a pause of @prio for @ns. */
+void mlx5_port_count_pause(Mlx5Func *func, unsigned prio, uint64_t ns);
+
+#endif
