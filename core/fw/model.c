@@ -72,6 +72,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .cqe_compression = true,
         .cqe_128_always = true,
         .scatter_to_cqe = true,
+        .cq_period_modes = true,
         .dc = true,
         .local_lb = true,
         .flow_counters = true,
@@ -101,5 +102,6 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .rss = true,
         .mpw = true,
         .striding_rq = true,
+        .port_manager = true,
     };
 }

@@ -108,6 +108,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("rss", rss, "offer to spread frames over receive queues"),
     FLAG("mpw", mpw, "offer send WQEs of many frames"),
     FLAG("striding-rq", striding_rq, "offer receive WQEs of many frames"),
+    FLAG("port-manager", port_manager,
+         "let the function configure the port: pause, priority pause"),
     FLAG("deterministic", deterministic,
          "do all work on the ringing thread: same input, same trace"),
     FLAG("cmd-reorder", cmd_reorder,

@@ -95,7 +95,7 @@ ROWS = [
                                 r"^[-+] mlx5dv: flags "]),
     Row("cqe-128-always=off", [r"^[-+] mlx5dv: flags "]),
     Row("scatter-to-cqe=off", cap("sctr_data_cqe")),
-    Row("cq-period-modes=on", cap("cq_period_mode_modify")),
+    Row("cq-period-modes=off", cap("cq_period_mode_modify")),
     Row("flow-counters=off", cap("flow_counter_bulk_alloc")),
     Row("flow-rewrite=off", refused("flow action")),
     Row("rdma-flow=off", [r"^- optional counter: "]),
@@ -123,6 +123,7 @@ ROWS = [
     Row("rss=off", *no_net("Missing rss_ind_tbl_cap")),
     Row("mpw=off", [r"^[-+] mlx5dv: flags "]),
     Row("striding-rq=off", cap("striding_rq")),
+    Row("port-manager=off", cap("vport_group_manager")),
     Row("deterministic=on", []),
     Row("cmd-reorder=on", []),
 ]

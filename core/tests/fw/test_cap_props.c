@@ -33,7 +33,7 @@ static const struct {
     PROP(av_qp_mapping), PROP(udp_sport), PROP(relaxed_ordering),
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
-    PROP(mpw), PROP(striding_rq),
+    PROP(mpw), PROP(striding_rq), PROP(port_manager),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -184,6 +184,7 @@ static const Row rows[] = {
     GEN(striding_rq, striding_rq) GEN(striding_rq, umr_ptr_rlky)
     GEN(striding_rq, ext_stride_num_range)
     NET(striding_rq, reg_umr_sq)
+    GEN(port_manager, vport_group_manager)
 };
 
 /** All capabilities of a card, by group and set. */
