@@ -85,6 +85,7 @@ struct Mlx5simDevice {
     bool bus_master;
     Error *migration_blocker;
     unsigned vsc_pos;       /* of the vendor capability, in config space */
+    unsigned vpd_pos;       /* the same of the vital product data */
 };
 
 /* host.c */
@@ -101,6 +102,10 @@ void mlx5sim_net_start(Mlx5simDevice *s);
 void mlx5sim_net_stop(Mlx5simDevice *s);
 bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt);
 size_t mlx5sim_net_frame_max(Mlx5simDevice *s);
+
+/* vpd.c */
+bool mlx5sim_vpd_init(Mlx5simDevice *s, Error **errp);
+void mlx5sim_vpd_written(Mlx5simDevice *s, uint32_t addr, int len);
 
 /* props.c */
 void mlx5sim_props_init_class(ObjectClass *klass);

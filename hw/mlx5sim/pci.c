@@ -9,7 +9,7 @@
  * Sources: PCI Express base specification 4.0 chapter 7 (register layouts);
  * mlx5_core main.c (what the driver maps and enables).
  *
- * Left out: VPD, SR-IOV, ATS, INTx (the part has a pin; its driver uses
+ * Left out: SR-IOV, ATS, INTx (the part has a pin; its driver uses
  * MSI-X alone).
  */
 #include "compat.h"
@@ -272,7 +272,8 @@ static bool mlx5sim_init_pci(Mlx5simDevice *s, Error **errp)
     mlx5sim_init_identity(s);
     mlx5sim_init_bar(s);
     if (!mlx5sim_init_pm(dev, errp) || !mlx5sim_init_express(s, errp) ||
-        !mlx5sim_init_vsc(s, errp) || !mlx5sim_init_msix(s, errp)) {
+        !mlx5sim_init_vsc(s, errp) || !mlx5sim_vpd_init(s, errp) ||
+        !mlx5sim_init_msix(s, errp)) {
         mlx5sim_fini_pci(dev);
         return false;
     }
@@ -394,6 +395,7 @@ static void mlx5sim_config_write(PCIDevice *dev, uint32_t addr, uint32_t value,
     }
     pci_default_write_config(dev, addr, value, len);
     pcie_cap_flr_write_config(dev, addr, value, len);
+    mlx5sim_vpd_written(MLX5SIM(dev), addr, len);
     mlx5sim_update_bus_master(MLX5SIM(dev));
 }
 

@@ -91,12 +91,12 @@ def test_bar_size_property():
 
 
 def test_capabilities():
-    """power management, PCI Express 2 with FLR, MSI-X; no VPD"""
+    """power management, PCI Express 2 with FLR, MSI-X, VPD"""
     with Qemu(PROGRAM, *DEVICE) as qemu:
         pci = Pci(qemu, 4)
         caps = pci.capabilities()
-        equal(sorted(caps), sorted([CAP_PM, CAP_VENDOR, CAP_EXPRESS, CAP_MSIX]),
-              "capabilities")
+        equal(sorted(caps), sorted([CAP_PM, CAP_VENDOR, CAP_EXPRESS, CAP_MSIX,
+                                    CAP_VPD]), "capabilities")
         equal(pci.read(caps[CAP_EXPRESS] + 2, 2) & 0xf, 2, "version")
         flr = pci.read(caps[CAP_EXPRESS] + 4) >> 28 & 1
         equal(flr, 1, "function-level reset")
@@ -113,6 +113,30 @@ def test_vendor_capability():
         counter = pci.read(cap + 0x8)
         pci.write(cap + 0xc, counter)
         equal(pci.read(cap + 0xc), counter, "taken")
+
+
+def test_vpd():
+    """vital product data: name, serial number, a right checksum, then zeros"""
+    with Qemu(PROGRAM, *DEVICE) as qemu:
+        pci = Pci(qemu, 4)
+        cap = pci.capabilities()[CAP_VPD]
+        data = b""
+        for at in range(0, 128, 4):
+            pci.write(cap + 2, at, 2)
+            equal(pci.read(cap + 2, 2), 0x8000 | at, "the bytes are there")
+            data += pci.read(cap + 4).to_bytes(4, "little")
+        equal(data[:1], b"\x82", "tag")
+        equal(b"ConnectX-6 Dx" in data, True, "name")
+        rv = data.index(b"RV\1")
+        equal(sum(data[:rv + 4]) & 0xff, 0, "checksum")
+        equal(data[rv + 4], 0x78, "end")
+        equal(any(data[rv + 5:]), False, "nothing behind")
+        # A write of data is refused by ignoring it: the flag stays.
+        pci.write(cap + 4, 0x12345678)
+        pci.write(cap + 2, 0x8000, 2)
+        equal(pci.read(cap + 2, 2), 0x8000, "no write")
+        pci.write(cap + 2, 0x7ffe, 2)
+        equal(pci.read(cap + 4), 0, "far behind the end")
 
 
 def test_link():
