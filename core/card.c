@@ -224,6 +224,21 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
     return taken;
 }
 
+void mlx5_card_frame_ready(Mlx5Card *card)
+{
+    Mlx5Func *func;
+
+    mlx5_card_lock(card);
+    if (card->funcs->len == 0) {
+        mlx5_card_unlock(card);
+        return;
+    }
+    func = g_ptr_array_index(card->funcs, 0);
+    mlx5_wire_ready(func);
+    mlx5_work_run_inline(func);
+    mlx5_func_unlock(func);
+}
+
 void mlx5_card_set_link(Mlx5Card *card, bool up)
 {
     mlx5_card_lock(card);

@@ -40,6 +40,14 @@
 typedef struct Mlx5Card Mlx5Card;
 typedef struct Mlx5Func Mlx5Func;
 
+/** What became of a frame that the host was given. */
+typedef enum Mlx5FrameSent {
+    MLX5_FRAME_NO_WIRE,  /* lost: nothing is attached */
+    MLX5_FRAME_SENT,
+    MLX5_FRAME_QUEUED,   /* it will go; no more, please, until
+                          * mlx5_card_frame_ready() */
+} Mlx5FrameSent;
+
 /** What a trace line is about; one QEMU trace event each (mlx5sim_<name>). */
 typedef enum Mlx5TraceClass {
     MLX5_TRACE_CMD,      /* a firmware command, input and output fields */
@@ -85,6 +93,9 @@ typedef struct Mlx5HostOps {
     /** Ask for mlx5_func_work() soon, on a thread that is not a vCPU. */
     void (*work_kick)(void *host);
     void (*random)(void *host, void *buf, size_t len);
+    /** Put a frame (without FCS) on the wire. */
+    Mlx5FrameSent (*frame_send)(void *host, const struct iovec *iov,
+                                int iovcnt);
     /** Put a frame (without FCS) on the wire. Return: false if none attached. */
     bool (*frame_send)(void *host, const struct iovec *iov, int iovcnt);
     /**
@@ -230,6 +241,8 @@ void mlx5_func_timer(Mlx5Func *func);
 
 /** A frame (without FCS) came in from the wire. Return: false if no room. */
 bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt);
+/** The wire takes frames again, after MLX5_FRAME_QUEUED. */
+void mlx5_card_frame_ready(Mlx5Card *card);
 /** The physical link went up or down. */
 void mlx5_card_set_link(Mlx5Card *card, bool up);
 

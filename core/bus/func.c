@@ -34,28 +34,54 @@ static Mlx5Deferred take_notes(Mlx5Func *func)
         taken.frames = NULL;
     } else {
         d->frames = NULL;
+        d->frame_bytes = 0;
         d->sending = taken.frames != NULL;
     }
     return taken;
 }
 
+/*
+ * What the host said of frames just sent. Had it become ready meanwhile, that
+ * was perhaps for the last of them: then the next ones will tell.
+ */
+static void note_wire(Mlx5Func *func, bool queued, uint32_t ready_before)
+{
+    func->deferred.sending = false;
+    if (queued && func->wire.ready == ready_before) {
+        func->wire.full = true;
+    }
+    if (!mlx5_wire_busy(func) && func->wire.go_on) {
+        func->wire.go_on(func);
+    }
+}
+
+void mlx5_wire_ready(Mlx5Func *func)
+{
+    func->wire.full = false;
+    func->wire.ready++;
+    if (func->wire.go_on) {
+        func->wire.go_on(func);
+    }
+}
+
 /* Frames that came up while these are sent are left to the engine's thread:
  * a processor that rang a doorbell must not send those of all others. */
-static void send_frames(Mlx5Func *func, GPtrArray *frames)
+static void send_frames(Mlx5Func *func, GPtrArray *frames, uint32_t ready)
 {
-    bool more;
+    bool more, queued = false;
 
     for (guint i = 0; i < frames->len; i++) {
         gsize len;
         const void *data = g_bytes_get_data(frames->pdata[i], &len);
         struct iovec iov = { (void *)data, len };
 
-        func->ops->frame_send(func->host, &iov, 1);
+        queued |= func->ops->frame_send(func->host, &iov, 1) ==
+                  MLX5_FRAME_QUEUED;
     }
     g_ptr_array_unref(frames);
     mlx5_func_lock(func);
-    func->deferred.sending = false;
-    more = func->deferred.frames != NULL;
+    note_wire(func, queued, ready);
+    more = func->deferred.frames || !g_queue_is_empty(&func->work.queue);
     mlx5_card_unlock(func->card);
     if (more) {
         func->ops->work_kick(func->host);
@@ -76,10 +102,10 @@ static void set_timer(Mlx5Func *func, int64_t deadline_ns)
     } while (moved);
 }
 
-static void carry_out(Mlx5Func *func, Mlx5Deferred *d)
+static void carry_out(Mlx5Func *func, Mlx5Deferred *d, uint32_t ready)
 {
     if (d->frames) {
-        send_frames(func, d->frames);
+        send_frames(func, d->frames, ready);
     }
     if (d->irqs) {
         for (guint i = 0; i < d->irqs->len; i++) {
@@ -128,12 +154,14 @@ static void run_held(Mlx5Card *card)
 void mlx5_func_unlock(Mlx5Func *func)
 {
     Mlx5Deferred notes;
+    uint32_t ready;
 
     run_held(func->card);
     kick_others(func);
     notes = take_notes(func);
+    ready = func->wire.ready;
     mlx5_card_unlock(func->card);
-    carry_out(func, &notes);
+    carry_out(func, &notes, ready);
 }
 
 void mlx5_irq_note(Mlx5Func *func, uint32_t vector)
@@ -166,5 +194,6 @@ void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt)
         d->frames = g_ptr_array_new_with_free_func(
             (GDestroyNotify)g_bytes_unref);
     }
+    d->frame_bytes += flat->len;
     g_ptr_array_add(d->frames, g_byte_array_free_to_bytes(flat));
 }

@@ -57,6 +57,7 @@ struct Mlx5Card {
 typedef struct Mlx5Deferred {
     GArray *irqs;            /* uint32_t vectors, each once */
     GPtrArray *frames;       /* GBytes *, in order */
+    size_t frame_bytes;      /* of these */
     bool sending;            /* a thread is between taking and sending frames */
     bool kick;
     bool timer_changed;
@@ -80,6 +81,11 @@ struct Mlx5Func {
     bool bus_master;
     bool dma_fault;          /* a steering access failed since last asked */
     Mlx5Deferred deferred;
+    struct {
+        bool full;           /* the host queues what it is given */
+        uint32_t ready;      /* how often it said that it takes more */
+        void (*go_on)(Mlx5Func *func); /* with what waited; may be NULL */
+    } wire;
     Mlx5TimerHeap timers;
     Mlx5WorkQueue work;
     Mlx5WorkQueue held;      /* run before the lock is dropped */
@@ -107,6 +113,19 @@ void mlx5_card_unlock(Mlx5Card *card);
 
 /** Note an MSI-X message; sent at unlock. Out of range vectors are dropped. */
 void mlx5_irq_note(Mlx5Func *func, uint32_t vector);
+/** Frames noted and not sent yet, from where on more have to wait. */
+#define MLX5_WIRE_QUEUE_BYTES (512 * 1024)
+/**
+ * Would more frames only wait? Who can hold them back does so, until the
+ * go_on() that its layer installs.
+ */
+static inline bool mlx5_wire_busy(const Mlx5Func *func)
+{
+    return func->wire.full ||
+           func->deferred.frame_bytes > MLX5_WIRE_QUEUE_BYTES;
+}
+/** The host takes frames again. Call with the lock held. */
+void mlx5_wire_ready(Mlx5Func *func);
 /** Note a frame for the wire (copied); sent at unlock. */
 void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt);
 

@@ -43,6 +43,11 @@ void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap)
     func->eth->tap = tap;
 }
 
+void mlx5_eth_set_roce(Mlx5Func *func, Mlx5EthTap roce)
+{
+    func->eth->roce = roce;
+}
+
 /* One of the three kinds of address. */
 static Mlx5Traffic *kind(const uint8_t *dmac, Mlx5Traffic *unicast,
                          Mlx5Traffic *multicast, Mlx5Traffic *broadcast)
@@ -107,7 +112,9 @@ static size_t flatten(const struct iovec *iov, int iovcnt, uint8_t *buf,
         if (iov[i].iov_len > max - len) {
             return max + 1;
         }
-        memcpy(buf + len, iov[i].iov_base, iov[i].iov_len);
+        if (iov[i].iov_len) {
+            memcpy(buf + len, iov[i].iov_base, iov[i].iov_len);
+        }
         len += iov[i].iov_len;
     }
     return len;
@@ -140,6 +147,10 @@ bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
     }
     if (len < MLX5_ETH_HLEN) {
         func->stats.rx_errors++;
+        return true;
+    }
+    if (func->eth->roce && func->eth->roce(func, buf, len)) {
+        mlx5_stats_rx_size(&func->stats, len);
         return true;
     }
     count_rx(func, buf, len);

@@ -21,6 +21,8 @@ bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt);
  */
 typedef bool (*Mlx5EthTap)(Mlx5Func *func, const uint8_t *frame, size_t len);
 void mlx5_eth_set_tap(Mlx5Func *func, Mlx5EthTap tap);
+/** Whom RoCE packets are for; it asks first. Return of @roce: it took it. */
+void mlx5_eth_set_roce(Mlx5Func *func, Mlx5EthTap roce);
 
 /**
  * Put a frame on the wire and count it. Frames shorter than the wire's least

@@ -20,7 +20,7 @@ typedef struct Mlx5Pause {
 } Mlx5Pause;
 
 struct Mlx5Eth {
-    Mlx5EthTap tap;
+    Mlx5EthTap tap, roce;
     Mlx5Pause pause;
 };
 

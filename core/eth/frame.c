@@ -11,12 +11,12 @@
 #include <glib.h>
 #include <string.h>
 
+#include "eth/crc32.h"
+
 #define IPV4_HLEN 20
 #define IPV6_HLEN 40
 #define TCP_HLEN 20
 #define MAX_VLANS 2
-/* The generator of IEEE 802.3, least significant bit first. */
-#define CRC32_REVERSED 0xedb88320u
 /* Extension headers looked through; a longer chain has no L4 for us. */
 #define MAX_EXT_HEADERS 8
 
@@ -290,19 +290,8 @@ void mlx5_frame_set_l4_csum(uint8_t *frame, const Mlx5FrameInfo *info)
     mlx5_put_be16(frame + l4_csum_off(info), csum || info->tcp ? csum : 0xffff);
 }
 
-/* Bit by bit: few queues ask for it. */
 void mlx5_frame_fcs(const uint8_t *frame, size_t len,
                     uint8_t fcs[MLX5_FCS_BYTES])
 {
-    uint32_t crc = UINT32_MAX;
-
-    for (size_t i = 0; i < len; i++) {
-        crc ^= frame[i];
-        for (int bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (crc & 1 ? CRC32_REVERSED : 0);
-        }
-    }
-    for (int i = 0; i < MLX5_FCS_BYTES; i++) {
-        fcs[i] = ~crc >> 8 * i;
-    }
+    mlx5_crc32_put(fcs, mlx5_crc32(MLX5_CRC32_INIT, frame, len));
 }

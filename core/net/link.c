@@ -6,6 +6,7 @@
  */
 #include "net/link.h"
 
+#include "eth/eth.h"
 #include "fw/roce.h"
 #include "net/roce.h"
 #include "obj/flow_table.h"
@@ -14,6 +15,7 @@
 void mlx5_net_new(Mlx5Func *func)
 {
     mlx5_rdma_set_link(func, mlx5_link_send);
+    mlx5_eth_set_roce(func, mlx5_wire_rx);
 }
 
 /* RoCE packets count in the vport counters of sender and receiver. */
@@ -69,13 +71,17 @@ static bool passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
     return false;
 }
 
-static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
+void mlx5_link_receive(Mlx5Func *to, Mlx5Pkt *pkt)
 {
     count_rx(to, pkt);
-    if (!passes(to, MLX5_FLOW_TABLE_TYPE_RDMA_RX, pkt)) {
-        return;
+    if (passes(to, MLX5_FLOW_TABLE_TYPE_RDMA_RX, pkt)) {
+        mlx5_rdma_receive(to, pkt);
     }
-    mlx5_rdma_receive(to, pkt);
+}
+
+static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
+{
+    mlx5_link_receive(to, pkt);
     if (to != from) {
         /* Its work queue has no caller of its own here. */
         to->deferred.kick = true;
@@ -94,6 +100,7 @@ static void send_multicast(Mlx5Func *from, Mlx5Pkt *pkt)
             deliver(from, to, pkt);
         }
     }
+    mlx5_wire_send(from, pkt);
 }
 
 void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
@@ -112,6 +119,6 @@ void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
     if (to) {
         deliver(func, to, pkt);
     } else {
-        mlx5_pkt_trace(func, "lost", pkt);
+        mlx5_wire_send(func, pkt);
     }
 }

@@ -9,6 +9,9 @@
 #include "fw/vport.h"
 #include "rdma/packet.h"
 
+/** Room for any frame: path MTU 4096, the longest headers, pad and ICRC. */
+#define MLX5_ROCE_MAX_FRAME 4352
+
 /** Packets and bytes that @pkt stands for (IBA 5.2; RoCE annexes A16, A17). */
 Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt);
 
@@ -18,5 +21,32 @@ Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt);
  * Return: false if one of them is dropped.
  */
 bool mlx5_roce_passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt);
+
+/** Does @pkt have a form on the wire? DC and masked atomics have none. */
+bool mlx5_roce_on_wire(const Mlx5Pkt *pkt);
+/** Frames that @pkt stands for. */
+uint32_t mlx5_roce_frames(const Mlx5Pkt *pkt);
+/**
+ * Write frame @i of @pkt, from its Ethernet header to its ICRC.
+ * Return: its bytes, 0 if its payload can't be read.
+ */
+size_t mlx5_roce_encode(const Mlx5Pkt *pkt, uint32_t i,
+                        uint8_t frame[MLX5_ROCE_MAX_FRAME]);
+
+/** What a frame was found to be. */
+typedef enum Mlx5RoceFrame {
+    MLX5_ROCE_NONE,          /* no RoCE packet: the Ethernet queues' */
+    MLX5_ROCE_MALFORMED,     /* one, but its headers or lengths are wrong */
+    MLX5_ROCE_BAD_ICRC,
+    MLX5_ROCE_GOOD,
+} Mlx5RoceFrame;
+
+/** Fill in addresses alone. Return: false if @frame has no RoCE packet. */
+bool mlx5_roce_addresses(const uint8_t *frame, size_t len, Mlx5PktAddr *addr);
+/**
+ * Take @frame apart; its payload stays where it is. What depends on the queue
+ * pair (mtu_bytes, of a read npsn) is left 0.
+ */
+Mlx5RoceFrame mlx5_roce_decode(const uint8_t *frame, size_t len, Mlx5Pkt *pkt);
 
 #endif

@@ -24,7 +24,9 @@ void mlx5_rdma_new(Mlx5Func *func)
     rdma->remote = g_array_new(false, false, sizeof(Mlx5Range));
     mlx5_odp_new(rdma);
     rdma->sig_failed = g_ptr_array_new();
+    rdma->wire_waiters = g_hash_table_new(NULL, NULL);
     func->rdma = rdma;
+    func->wire.go_on = mlx5_engine_wire_go_on;
 }
 
 void mlx5_rdma_reset(Mlx5Func *func)
@@ -50,6 +52,8 @@ void mlx5_rdma_free(Mlx5Func *func)
     g_array_unref(rdma->local);
     g_array_unref(rdma->remote);
     g_ptr_array_unref(rdma->sig_failed);
+    g_hash_table_unref(rdma->wire_waiters);
+    func->wire.go_on = NULL;
     g_free(rdma->flat);
     g_clear_pointer(&func->rdma, g_free);
 }
@@ -120,6 +124,9 @@ void mlx5_engine_send(Mlx5Qp *qp, Mlx5Pkt *pkt)
     if (rdma->link) {
         rdma->link(qp->o.func, pkt);
     }
+    if (pkt->on_wire) {
+        rdma->moved += pkt->len; /* a copy, too: it counts in budgets */
+    }
 }
 
 void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work)
@@ -138,11 +145,29 @@ static Mlx5Qp *receiver(Mlx5Func *func, uint32_t qpn)
     return mlx5_obj_get(func, MLX5_OBJ_QP, qpn);
 }
 
-static void deliver(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt)
+/*
+ * What a frame does not say of a packet, its receiver knows: how long packets
+ * are that are not the last, and how many answers a read asks for. A packet
+ * whose length can't be is left with one that is refused.
+ */
+static void complete_packet(const Mlx5Qp *qp, Mlx5Pkt *pkt)
+{
+    uint32_t mtu = mlx5_engine_mtu(qp);
+
+    pkt->mtu_bytes = pkt->last && pkt->len <= mtu ? mtu : MAX(pkt->len, 1);
+    if (pkt->op == MLX5_PKT_READ) {
+        pkt->npsn = mlx5_psn_count(pkt->dma_len, mtu);
+    }
+}
+
+static void deliver(Mlx5Func *func, Mlx5Qp *qp, Mlx5Pkt *pkt)
 {
     if (!qp || !qp->engine || mlx5_engine_svc(qp) != pkt->svc) {
         mlx5_pkt_trace(func, "drop", pkt);
         return;
+    }
+    if (!pkt->mtu_bytes) {
+        complete_packet(qp, pkt);
     }
     mlx5_pkt_trace(func, "rx", pkt);
     if (mlx5_pkt_is_response(pkt)) {
@@ -153,7 +178,7 @@ static void deliver(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt)
 }
 
 /* A copy for each member; the limits of obj/mcg.c bound the work. */
-static void deliver_all(Mlx5Func *func, const Mlx5Pkt *pkt)
+static void deliver_all(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     const GPtrArray *qps = mlx5_mcg_members(func, pkt->addr.dgid);
 
@@ -191,6 +216,7 @@ void mlx5_engine_make(Mlx5Qp *qp)
 
 static void reset(Mlx5QpEngine *e)
 {
+    g_hash_table_remove(mlx5_engine_rdma(e->qp)->wire_waiters, e);
     g_ptr_array_remove(mlx5_engine_rdma(e->qp)->gsi, e->qp);
     mlx5_odp_cancel(e, true);
     mlx5_tm_abort(e, true);
@@ -208,6 +234,7 @@ void mlx5_engine_unmake(Mlx5Qp *qp)
         return;
     }
     g_ptr_array_remove(mlx5_engine_rdma(qp)->gsi, qp);
+    g_hash_table_remove(mlx5_engine_rdma(qp)->wire_waiters, e);
     mlx5_odp_cancel(e, true);
     mlx5_tm_abort(e, false);
     mlx5_flush_stop(e);

@@ -80,6 +80,8 @@ typedef struct Mlx5PktAddr {
     uint8_t tclass, hop_limit;
     uint32_t flow_label;
     uint16_t udp_sport;
+    bool vlan;               /* tagged ... */
+    uint16_t tci;            /* ... with this, priority included */
 } Mlx5PktAddr;
 
 typedef struct Mlx5Pkt {
@@ -93,7 +95,7 @@ typedef struct Mlx5Pkt {
     uint32_t dqpn;
     uint32_t psn;            /* of the first packet it stands for */
     uint32_t npsn;
-    uint32_t mtu_bytes;
+    uint32_t mtu_bytes;      /* 0 from the wire: for the receiver to say */
     /* RETH, also address and key of AtomicETH */
     uint64_t va;
     uint32_t rkey;
@@ -125,6 +127,7 @@ typedef struct Mlx5Pkt {
     const uint8_t *bytes;    /* if not NULL, instead of ranges */
     uint64_t skip;           /* bytes of these before the payload begins */
     uint64_t len;
+    bool on_wire;            /* set by the link: it left the card */
 } Mlx5Pkt;
 
 /** The destination of every packet to a group (IBA 9.2.3). */

@@ -28,7 +28,15 @@ static bool source(const Mlx5Qp *qp, uint32_t index, Mlx5PktAddr *addr)
     addr->roce_version = a->version;
     addr->ipv4 = a->version == MLX5_ROCE_VERSION_2 &&
                  a->l3_type == MLX5_ROCE_L3_TYPE_IPV4;
+    addr->vlan = a->vlan_valid;
+    addr->tci = a->vlan_id;
     return true;
+}
+
+/* IEEE 802.1Q: a tag's priority is above its number. */
+static void set_priority(Mlx5PktAddr *addr, uint32_t prio)
+{
+    addr->tci |= (prio & 7) << 13;
 }
 
 /* Same flow, same port (annex A17.9.2). */
@@ -55,6 +63,7 @@ bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
     addr->hop_limit = MLX5_GET(ads, ads, hop_limit);
     addr->flow_label = MLX5_GET(ads, ads, flow_label);
     addr->udp_sport = sport(qp, MLX5_GET(ads, ads, udp_sport));
+    set_priority(addr, MLX5_GET(ads, ads, eth_prio));
     return true;
 }
 
@@ -70,6 +79,8 @@ bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
     addr->hop_limit = av->hop_limit;
     addr->flow_label = av->flow_label;
     addr->udp_sport = sport(qp, av->udp_sport);
+    /* driver: mlx5_ib ah.c create_ib_ah puts it one bit up. */
+    set_priority(addr, av->sl >> 1);
     return true;
 }
 

@@ -73,6 +73,8 @@ typedef struct Mlx5Requester {
     bool rnr_wait;           /* the timer runs for RNR */
     bool progress;           /* something was answered since the timer began */
     bool expired;            /* the timer fired; decided in the work item */
+    bool wire;               /* what was sent last left the card */
+    bool gap;                /* an answer is missing, and was asked for again */
     bool stalled;            /* a failed request waits to complete */
     bool nop_silent;         /* the last one completed was a NOP without CQE */
     uint16_t nop_index;      /* of that */
@@ -105,6 +107,7 @@ typedef struct Mlx5Responder {
     uint32_t dc_conn;        /* DC target: of the message, else 0 */
     /* The message being received. */
     bool busy;
+    bool wire;               /* what was answered last left the card */
     Mlx5PktOp busy_op;       /* SEND or WRITE */
     uint64_t off;            /* bytes received of it */
     uint64_t va, total;      /* WRITE: from the RETH */
@@ -181,6 +184,7 @@ struct Mlx5Rdma {
     GArray *local;           /* Mlx5Range scratch: our side of a copy */
     GArray *remote;          /* Mlx5Range scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    GHashTable *wire_waiters; /* Mlx5QpEngine *: set of those that wait */
     GPtrArray *sig_failed;   /* Mlx5Mkey *: errors to report, for a moment */
     Mlx5BfHalf halves[MLX5_BF_HALVES];
     uint64_t moved;          /* payload bytes, ever; for budgets */
@@ -227,6 +231,12 @@ void mlx5_engine_make(Mlx5Qp *qp);
 void mlx5_engine_unmake(Mlx5Qp *qp);
 /** Schedule @work so that somebody runs it soon, whoever is the caller. */
 void mlx5_engine_schedule(Mlx5Qp *qp, Mlx5Work *work);
+
+/* wire_wait.c */
+/** Must the work of @e wait for the wire? It is scheduled when that is ready. */
+bool mlx5_engine_wire_busy(Mlx5QpEngine *e);
+/** Schedule the work of all that wait. */
+void mlx5_engine_wire_go_on(Mlx5Func *func);
 
 /* doorbell.c */
 void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,

@@ -36,6 +36,7 @@ static void made_progress(Mlx5QpEngine *e)
     Mlx5Requester *r = &e->req;
 
     r->progress = true;
+    r->gap = false;
     r->retries = MLX5_GET(qpc, e->qp->qpc, retry_count);
     r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
 }
@@ -198,6 +199,22 @@ static void ack(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     }
 }
 
+/*
+ * An answer came before the one that is expected, which was lost. It is asked
+ * for again at once, and once: the timer sees to the rest (IBA 9.7.5.2.2).
+ */
+static void missed(Mlx5QpEngine *e)
+{
+    Mlx5Requester *r = &e->req;
+
+    if (r->gap || !spend_retry(e, r->una)) {
+        return;
+    }
+    r->gap = true;
+    mlx5_engine_count(e->qp, implied_nak_seq_err);
+    rewind_to(e, r->una);
+}
+
 /* The request this data answers, if it is the one expected next. */
 static Mlx5SendReq *expecting(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
@@ -207,6 +224,7 @@ static Mlx5SendReq *expecting(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 
     acked_upto(e, mlx5_psn_add(pkt->psn, MLX5_PSN_MASK));
     if (r->una != pkt->psn) {
+        missed(e);
         return NULL;
     }
     req = find(r, pkt->psn, &at);

@@ -88,6 +88,33 @@ static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
                                           MLX5_PACE_ROCE_OVERHEAD);
     }
     mlx5_engine_send(e->qp, pkt);
+    e->req.wire = pkt->on_wire;
+}
+
+/*
+ * On a wire that may lose packets no more than this is sent without an answer:
+ * what is lost must be sent again, with all that follows.
+ */
+#define WINDOW_BYTES (256u * 1024)
+
+static bool window_full(const Mlx5QpEngine *e, const Mlx5SendReq *req)
+{
+    const Mlx5Requester *r = &e->req;
+    uint32_t mtu = mlx5_engine_mtu(e->qp);
+    uint32_t next = mlx5_psn_add(req->psn, r->cur_off / mtu);
+
+    return mlx5_psn_diff(next, r->una) >= (int32_t)(WINDOW_BYTES / mtu);
+}
+
+/* Return: true if nothing may be sent now; somebody will say when. */
+static bool wire_waits(Mlx5QpEngine *e, const Mlx5SendReq *req)
+{
+    if (G_LIKELY(!e->req.wire)) {
+        return false;
+    }
+    return mlx5_engine_wire_busy(e) ||
+           (is_acked(mlx5_engine_svc(e->qp)) && !req->response &&
+            window_full(e, req));
 }
 
 static void advance(Mlx5Requester *r)
@@ -179,8 +206,9 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     }
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
     r->cur_off += len;
-    /* Held back, the message may take longer than the answer's timer. */
-    pkt.ackreq = G_UNLIKELY(e->qp->req_pace) && is_acked(pkt.svc);
+    /* Held back, the message may take longer than the answer's timer; on a
+     * wire the answer opens the window. */
+    pkt.ackreq = G_UNLIKELY(e->qp->req_pace || r->wire) && is_acked(pkt.svc);
     if (last) {
         fill_last(req, &pkt);
         advance(r);
@@ -309,6 +337,9 @@ bool mlx5_req_send(Mlx5QpEngine *e)
     }
     if (req->wqe.op->flags & MLX5_WQEF_LOCAL) {
         return run_local(e, req);
+    }
+    if (wire_waits(e, req)) {
+        return false;
     }
     if (mlx5_engine_svc(e->qp) == MLX5_SVC_UD) {
         return send_datagram(e, req);

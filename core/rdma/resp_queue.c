@@ -37,6 +37,7 @@ static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
 {
     if (mlx5_path_connected(e->qp, &pkt->addr)) {
         mlx5_engine_send(e->qp, pkt);
+        e->resp.wire = pkt->on_wire;
     }
 }
 
@@ -206,6 +207,7 @@ static bool step(Mlx5QpEngine *e)
 
     if (item.op == MLX5_PKT_READ_RESP) {
         return !mlx5_odp_waits(e, MLX5_FAULT_READ) &&
+               (G_LIKELY(!r->wire) || !mlx5_engine_wire_busy(e)) &&
                (G_LIKELY(!e->qp->resp_pace) ||
                 mlx5_pace_may(e->qp->resp_pace)) &&
                step_read(e);

@@ -194,7 +194,8 @@ static void host_random(void *host, void *buf, size_t len)
     pthread_mutex_unlock(&h->lock);
 }
 
-static bool host_frame_send(void *host, const struct iovec *iov, int iovcnt)
+static Mlx5FrameSent host_frame_send(void *host, const struct iovec *iov,
+                                     int iovcnt)
 {
     FakeHost *h = host;
     GByteArray *flat = g_byte_array_new();
@@ -205,7 +206,8 @@ static bool host_frame_send(void *host, const struct iovec *iov, int iovcnt)
     pthread_mutex_lock(&h->lock);
     g_ptr_array_add(h->frames, g_byte_array_free_to_bytes(flat));
     pthread_mutex_unlock(&h->lock);
-    return h->link;
+    return !h->link ? MLX5_FRAME_NO_WIRE
+           : h->wire_full ? MLX5_FRAME_QUEUED : MLX5_FRAME_SENT;
 }
 
 static void host_guest_error(void *host, const char *msg)

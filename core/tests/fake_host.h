@@ -26,6 +26,7 @@ typedef struct FakeHost {
     bool kicked;             /* the same */
     bool trace_on;
     bool link;               /* frame_send accepts */
+    bool wire_full;          /* ... and says that it only queues */
     /* Memory behaviour. */
     uint64_t ram_end;        /* addresses from here on are not RAM */
     int fail_after;          /* the n-th access from now fails; 0 = never */

@@ -67,6 +67,7 @@ struct Mlx5simDevice {
     NICState *nic;
     /* The netdev takes TCP frames of any length. Atomic. */
     bool large_frames;
+    unsigned net_queued;         /* frames that the netdev has still to take; BQL */
     NICConf conf;
     char *model_name;
     Mlx5FuncProps props;
@@ -100,7 +101,8 @@ void mlx5sim_engine_set_timer(Mlx5simDevice *s, int64_t deadline_ns);
 /* net.c */
 void mlx5sim_net_start(Mlx5simDevice *s);
 void mlx5sim_net_stop(Mlx5simDevice *s);
-bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt);
+Mlx5FrameSent mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov,
+                               int iovcnt);
 size_t mlx5sim_net_frame_max(Mlx5simDevice *s);
 
 /* vpd.c */

@@ -172,8 +172,9 @@ static void mlx5sim_host_random(void *host, void *buf, size_t len)
     qemu_guest_getrandom_nofail(buf, len);
 }
 
-static bool mlx5sim_host_frame_send(void *host, const struct iovec *iov,
-                                    int iovcnt)
+static Mlx5FrameSent mlx5sim_host_frame_send(void *host,
+                                             const struct iovec *iov,
+                                             int iovcnt)
 {
     return mlx5sim_net_send(host, iov, iovcnt);
 }

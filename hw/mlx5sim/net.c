@@ -63,14 +63,28 @@ size_t mlx5sim_net_frame_max(Mlx5simDevice *s)
     return qatomic_read(&s->large_frames) ? MLX5SIM_LARGE_FRAME : 0;
 }
 
+/*
+ * A frame that the netdev could not take at once is gone. Only after the last
+ * of them more may come: QEMU would let it overtake those that still wait.
+ */
+static void mlx5sim_net_sent(NetClientState *nc, ssize_t ret)
+{
+    Mlx5simDevice *s = qemu_get_nic_opaque(nc);
+
+    if (--s->net_queued == 0) {
+        mlx5_card_frame_ready(s->card);
+    }
+}
+
 /**
  * mlx5sim_net_send - put a frame on the wire; with or without the BQL
- * Return: false if no netdev is attached
+ * Return: what became of it
  */
-bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt)
+Mlx5FrameSent mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov,
+                               int iovcnt)
 {
     bool had_lock = bql_locked();
-    bool attached = false;
+    Mlx5FrameSent result = MLX5_FRAME_NO_WIRE;
 
     if (!had_lock) {
         bql_lock();
@@ -78,16 +92,21 @@ bool mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov, int iovcnt)
     if (s->nic) {
         NetClientState *nc = qemu_get_queue(s->nic);
 
-        attached = nc->peer != NULL;
         qatomic_set(&s->large_frames, mlx5sim_net_takes_large(nc));
-        if (attached) {
-            qemu_sendv_packet(nc, iov, iovcnt);
+        if (nc->peer) {
+            /* Counted before: the callback may come before the return. */
+            s->net_queued++;
+            result = MLX5_FRAME_QUEUED;
+            if (qemu_sendv_packet_async(nc, iov, iovcnt, mlx5sim_net_sent)) {
+                s->net_queued--;
+                result = MLX5_FRAME_SENT;
+            }
         }
     }
     if (!had_lock) {
         bql_unlock();
     }
-    return attached;
+    return result;
 }
 
 void mlx5sim_net_start(Mlx5simDevice *s)

@@ -9,6 +9,7 @@ import builddriver
 import demo
 import gdbverb
 import inspectverb
+import pairverb
 import testverb
 import timelineverb
 import verbs
@@ -99,6 +100,33 @@ def build_parser():
                      help="no terminal: end with the scripts, status 1 if a "
                           "command of them failed")
     add_command(new, "*")
+    new = verb("pair", pairverb.pair, "Boot two guests joined by one wire and "
+               "run a command in each; both find the other's address in "
+               "$PEER ($PEER6), their device in $DEV. CMD_B begins when CMD_A "
+               "listens. Usage: pair [OPTION...] -- CMD_A... -- CMD_B...")
+    add = new.add_argument
+    add("--guest", default="trixie", metavar="G", help=GUEST_HELP)
+    add("--peer", choices=("mlx5sim", "rxe"), default="mlx5sim",
+        help="what guest b has: another card, or Linux's software RDMA on a "
+             "virtio-net card")
+    add("--pcap", metavar="FILE", help="write what passes at guest a's card")
+    add("--mtu", type=int, default=1500, metavar="BYTES",
+        help="of both interfaces; 4200 allows path MTU 4096 (default: 1500)")
+    for name, what in (("loss", "lost"), ("duplicate", "doubled"),
+                       ("reorder", "overtaken by the next ones")):
+        add("--" + name, type=float, default=0, metavar="PERCENT",
+            help=f"of the frames that are {what}")
+    add("--delay", type=float, default=0, metavar="MS",
+        help="that each frame takes")
+    add("--seed", type=int, default=1, metavar="N",
+        help="of the chances (default: 1)")
+    add("--device", action="append", metavar="OPTS",
+        help="more properties of the cards, e.g. mw=off")
+    add("--share", metavar="DIR", help="host folder, at /share in both guests")
+    add("--qemu-arg", action="append", default=[], metavar="ARG",
+        help="one more word for both QEMUs; may be repeated")
+    add("--cold", action="store_true",
+        help="boot plainly instead of restoring warm guests")
     new = verb("test", testverb.test, "Run test suites; without SUITE the "
                "default set.")
     add = new.add_argument
@@ -144,8 +172,27 @@ def split_words(argv):
     return out
 
 
+def split_commands(words):
+    """Cut what follows the first -- at each further one."""
+    if "--" not in words:
+        return words, []
+    at = words.index("--")
+    commands = [[]]
+    for word in words[at + 1:]:
+        if word == "--":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return words[:at], [command for command in commands if command]
+
+
 def main(argv):
-    args = build_parser().parse_args(split_words(argv))
+    words = split_words(argv)
+    commands = []
+    if words[:1] == ["pair"]:
+        words, commands = split_commands(words)
+    args = build_parser().parse_args(words)
+    args.commands = commands
     return verbs.guarded(args)
 
 

@@ -78,8 +78,8 @@ static void send(FakeHost *h, const char *text)
 }
 
 /* While the first is on its way, another thread has one to send. */
-static bool frame_send_overtaken(void *opaque, const struct iovec *iov,
-                                 int iovcnt)
+static Mlx5FrameSent frame_send_overtaken(void *opaque,
+                                          const struct iovec *iov, int iovcnt)
 {
     (void)iovcnt;
     if (entered++ == 0) {
@@ -87,7 +87,7 @@ static bool frame_send_overtaken(void *opaque, const struct iovec *iov,
         send(opaque, "3");
     }
     g_string_append_len(sent, iov[0].iov_base, iov[0].iov_len);
-    return true;
+    return MLX5_FRAME_SENT;
 }
 
 START_TEST(frames_in_order)

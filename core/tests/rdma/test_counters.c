@@ -120,9 +120,9 @@ START_TEST(port_traffic)
     octets += 6 * header + 5000 + 4;
     ck_assert_uint_eq(c->transmitted_ib_unicast.packets, 6);
     ck_assert_uint_eq(c->transmitted_ib_unicast.octets, octets);
-    /* One request, two responses. */
+    /* One request, two responses, each with an AETH: the first, the last. */
     post(s.t, MLX5_OPCODE_RDMA_READ, 2000, s.t->key, s.t->key);
-    octets += 3 * header + 16 + 2000 + 4;
+    octets += 3 * header + 16 + 2000 + 2 * 4;
     ck_assert_uint_eq(c->transmitted_ib_unicast.packets, 9);
     ck_assert_uint_eq(c->transmitted_ib_unicast.octets, octets);
     post(s.t, MLX5_OPCODE_ATOMIC_FA, 8, s.t->key, s.t->key);
