@@ -185,7 +185,6 @@ static uint8_t *put_bth(uint8_t *p, const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
     return p + MLX5_BTH_BYTES;
 }
 
-/* UDP has no checksum: the ICRC is better (A17.3.1). */
 size_t mlx5_roce_put_headers(uint8_t b[MLX5_ROCE_MAX_HEADERS],
                              const Mlx5Pkt *pkt, const Mlx5RoceRun *r,
                              uint32_t behind)
@@ -307,6 +306,20 @@ bool mlx5_roce_on_wire(const Mlx5Pkt *pkt)
     return true;
 }
 
+/*
+ * Over IPv4 none is allowed and none is needed, for the ICRC is better; IPv6
+ * wants one (RFC 8200 8.1). The ICRC leaves it out.
+ */
+static void set_udp_checksum(uint8_t *frame, size_t len, const Mlx5PktAddr *a)
+{
+    Mlx5FrameInfo info;
+
+    if (a->roce_version && !a->ipv4) {
+        mlx5_frame_parse(frame, len, &info);
+        mlx5_frame_set_l4_csum(frame, &info);
+    }
+}
+
 /* The packet that frame @i is: one of those that @pkt stands for. */
 static Mlx5Pkt nth(const Mlx5Pkt *pkt, uint32_t i)
 {
@@ -345,7 +358,9 @@ size_t mlx5_roce_encode(const Mlx5Pkt *pkt, uint32_t i,
     memset(p, 0, pad);
     p += pad;
     mlx5_crc32_put(p, icrc(ip, p - ip, ip_bytes(a), a->roce_version));
-    return p + MLX5_ICRC_BYTES - frame;
+    p += MLX5_ICRC_BYTES;
+    set_udp_checksum(frame, p - frame, a);
+    return p - frame;
 }
 
 /* Reading */

@@ -62,6 +62,7 @@ import inspectsuite
 import kernellog
 import kmodules
 import machine
+import pairsuite
 import programs
 import propsuite
 import rows
@@ -118,6 +119,11 @@ def every():
     suites.append(Suite("demo", "the demo of the README holds", True, demo))
     suites.append(Suite("inspect", "the card's live state against what the "
                         "kernel says", True, inspectsuite.run))
+    suites.append(Suite("pair", "two guests on one wire: two cards, a card "
+                        "and rxe; tshark reads along", True, pairsuite.run))
+    suites.append(Suite("pair-bad", "the same on a wire that loses, doubles "
+                        "and reorders 1 % of the frames", False,
+                        pairsuite.run_bad))
     suites.append(Suite("properties", "each property of the card changed by "
                         "itself: what vanishes, and that the rest works",
                         False, propsuite.run))
