@@ -7,6 +7,9 @@
 
 #include "prm/prm.h"
 
+/* cqe64.l4_l3_hdr_type: a VLAN tag came with it. */
+#define HDR_TYPE_VLAN 1
+
 /* Kernel queues have no index of their own (driver: MLX5_IB_DEFAULT_UIDX). */
 #define NO_USER_INDEX 0xffffffu
 
@@ -128,6 +131,10 @@ void mlx5_cqe_post_recv(Mlx5Qp *qp, const Mlx5CqeRecv *c)
         MLX5_SET(cqe64, cqe, src_qp, c->src_qpn);
         MLX5_SET(cqe64, cqe, grh, c->grh);
         MLX5_SET(cqe64, cqe, roce_l3_type, c->l3_type);
+        if (c->vlan) {
+            MLX5_SET(cqe64, cqe, l4_l3_hdr_type, HDR_TYPE_VLAN);
+            MLX5_SET(cqe64, cqe, vlan_info, c->tci);
+        }
         if (c->app_op) {
             fill_app(cqe, c->app_op, 0);
         }

@@ -34,6 +34,8 @@ typedef struct Mlx5CqeRecv {
     bool grh;
     uint8_t l3_type;         /* 0 GRH, 1 IPv6, 2 IPv4 */
     uint8_t sl;
+    bool vlan;               /* it came with a tag ... */
+    uint16_t tci;            /* ... of this */
     uint8_t vendor;          /* Mlx5Vendor: an error; 0 = none */
     uint8_t app_op;          /* tag matching: what it was; 0 = none */
 } Mlx5CqeRecv;

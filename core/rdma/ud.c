@@ -117,6 +117,8 @@ void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         .src_qpn = pkt->src_qpn,
         .grh = true,
         .l3_type = l3_type(&pkt->addr),
+        .vlan = pkt->addr.vlan,
+        .tci = pkt->addr.tci,
     };
     Mlx5Payload result;
 

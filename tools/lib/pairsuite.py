@@ -82,7 +82,7 @@ def run_row(both, row, name):
     statuses = both.run(shell(row.server), shell(row.client),
                         lambda who, _, line: text.append(f"{who}: {line}"))
     if statuses == (0, 0):
-        return Result(name, PASS)
+        return Result(name, PASS, "")
     return Result(name, FAIL, f"status {statuses}\n" + "".join(text[-30:]))
 
 

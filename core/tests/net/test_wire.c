@@ -271,6 +271,47 @@ START_TEST(datagrams)
 }
 END_TEST
 
+/* A completion names the VLAN: the kernel finds the address by it. */
+START_TEST(vlan)
+{
+    NTest *n = n_new(MLX5_QP_ST_UD);
+    static const uint8_t gid[2][16] = {
+        { [10] = 0xff, 0xff, 10, 0, 7, 1 }, { [10] = 0xff, 0xff, 10, 0, 7, 2 },
+    };
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+    uint8_t *av = w.b + w.len, cqe[64];
+    const uint8_t *f;
+
+    for (int i = 0; i < 2; i++) {
+        r_gid_set_vlan(n->t[i], 3, gid[i], MLX5_ROCE_VERSION_2,
+                       MLX5_ROCE_L3_TYPE_IPV4, 77);
+    }
+    n_connect(n, 3, gid, 5);
+    r_av(&w, n->t[1]->a.qpn, R_QKEY);
+    MLX5_SET(wqe_av, av, src_addr_index, 3);
+    memcpy(av + MLX5_BYTE_OFF(wqe_av, rgid_rip), gid[1], 16);
+    r_data(&w, SRC, 8, n->t[0]->key);
+    r_recv(&n->t[1]->a, DST, 48);
+    n->seen =
+        g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    n_post(n, 0, &w);
+    f = g_bytes_get_data(n->seen->pdata[0], NULL);
+    ck_assert_uint_eq(f[12] << 8 | f[13], 0x8100);
+    ck_assert_uint_eq((f[14] << 8 | f[15]) & 0xfff, 77);
+    ck_assert(r_poll(&n->t[1]->a, &n->t[1]->a.rcq, cqe));
+    ck_assert_uint_eq(MLX5_GET(cqe64, cqe, l4_l3_hdr_type) & 1, 1);
+    ck_assert_uint_eq(MLX5_GET(cqe64, cqe, vlan_info) & 0xfff, 77);
+    /* The same address in another VLAN is another one. */
+    ck_assert(mlx5_wire_rx(n->t[1]->h->func, f,
+                           g_bytes_get_size(n->seen->pdata[0])));
+    r_gid_set_vlan(n->t[1], 3, gid[1], MLX5_ROCE_VERSION_2,
+                   MLX5_ROCE_L3_TYPE_IPV4, 78);
+    ck_assert(!mlx5_wire_rx(n->t[1]->h->func, f,
+                            g_bytes_get_size(n->seen->pdata[0])));
+    n_free(n);
+}
+END_TEST
+
 /* --- what a frame looks like --- */
 
 static uint32_t slow_crc(const uint8_t *p, size_t len)
@@ -453,6 +494,7 @@ int main(void)
     tcase_add_test(t, wire_that_takes_no_more);
     tcase_add_test(t, waits_and_dies);
     tcase_add_test(t, datagrams);
+    tcase_add_test(t, vlan);
     tcase_add_test(t, headers);
     tcase_add_loop_test(t, spoilt_frames, 0, 2);
     tcase_add_test(t, not_ours);

@@ -397,9 +397,10 @@ static inline void r_connect(RTest *t, uint32_t psn)
     r_up(&t->b, t->a.qp->o.id, psn, psn);
 }
 
-/** Entry @index of the RoCE address table. */
-static inline void r_gid_set(RTest *t, uint32_t index, const uint8_t gid[16],
-                             uint8_t version, uint8_t l3_type)
+/** Entry @index of the RoCE address table; @vlan: 0 = none. */
+static inline void r_gid_set_vlan(RTest *t, uint32_t index,
+                                  const uint8_t gid[16], uint8_t version,
+                                  uint8_t l3_type, uint16_t vlan)
 {
     TestCmd c = { 0 };
     uint8_t *a = MLX5_ADDR_OF(set_roce_address_in, c.in, roce_address);
@@ -413,8 +414,16 @@ static inline void r_gid_set(RTest *t, uint32_t index, const uint8_t gid[16],
              r_mac[5]);
     MLX5_SET(roce_addr_layout, a, roce_l3_type, l3_type);
     MLX5_SET(roce_addr_layout, a, roce_version, version);
+    MLX5_SET(roce_addr_layout, a, vlan_valid, vlan != 0);
+    MLX5_SET(roce_addr_layout, a, vlan_id, vlan);
     t_ok(t->h, &c, mlx5_cmd_set_roce_address,
          MLX5_ST_SZ_BYTES(set_roce_address_in));
+}
+
+static inline void r_gid_set(RTest *t, uint32_t index, const uint8_t gid[16],
+                             uint8_t version, uint8_t l3_type)
+{
+    r_gid_set_vlan(t, index, gid, version, l3_type, 0);
 }
 
 /** A card with two queue pairs in RST and a key over all memory. */
