@@ -3,6 +3,8 @@
  * Two cards on a wire: every operation over every kind of address, frames that
  * are lost, doubled and late, a wire that takes no more, frames that lie.
  */
+#include "eth/crc32.h"
+#include "eth/frame.h"
 #include "net/link.h"
 #include "tests/net/net_helper.h"
 
@@ -431,6 +433,92 @@ START_TEST(spoilt_frames)
 }
 END_TEST
 
+/* Frames of each operation, both ways, over IPv4. */
+static GPtrArray *samples(void)
+{
+    NTest *n = n_new(MLX5_QP_ST_RC);
+    GPtrArray *found;
+
+    n->seen = found =
+        g_ptr_array_new_with_free_func((GDestroyNotify)g_bytes_unref);
+    n_connect(n, 1, n_gid4, 0x100);
+    one_write(n, 0, 3000);
+    one_read(n, 0, 3000);
+    one_send(n, 0, 3000);
+    one_send(n, 0, 5);
+    one_add(n, 0);
+    n->seen = NULL;
+    n_free(n);
+    return found;
+}
+
+/* @good with some bytes behind UDP's header changed, and a right ICRC. */
+static GBytes *lying(NTest *n, GBytes *good)
+{
+    gsize size;
+    const uint8_t *from = g_bytes_get_data(good, &size);
+    g_autofree uint8_t *b = g_malloc(size);
+
+    memcpy(b, from, size);
+    for (int i = 0; i < 3; i++) {
+        n_chance(n, 0);
+        b[42 + (n->rng >> 16) % MIN(size - 46, 40)] ^= 1 << (n->rng >> 8) % 8;
+    }
+    if (n_chance(n, 4)) {        /* a length that fits less than there is */
+        size -= MIN(size - 58, (n->rng >> 20) % 64);
+        b[16] = (size - 14) >> 8;
+        b[17] = size - 14;
+        b[24] = b[25] = 0;
+        b[38] = (size - 34) >> 8;
+        b[39] = size - 34;
+        {
+            uint16_t sum = ~mlx5_csum(b + 14, 20);
+
+            b[24] = sum >> 8;
+            b[25] = sum;
+        }
+    }
+    mlx5_crc32_put(b + size - 4, ~icrc_of(b, size));
+    return g_bytes_new(b, size);
+}
+
+/*
+ * A peer that knows the ICRC may say anything. Whatever it is, the card stays
+ * whole, writes nowhere but where keys allow, and works again afterwards.
+ */
+START_TEST(lying_frames)
+{
+    g_autoptr(GPtrArray) good = samples();
+    unsigned errors = 0;
+
+    for (unsigned round = 0; round < 60; round++) {
+        NTest *n = n_new(MLX5_QP_ST_RC);
+        RWqe w = rdma(n, 0, MLX5_OPCODE_RDMA_READ, DST, SRC, 3000);
+
+        n->rng = round + 1;
+        n_connect(n, 1, n_gid4, 0x100);
+        r_recv(&n->t[1]->a, DST, 4000);
+        r_put(&n->t[0]->a, &w);
+        r_ring(&n->t[0]->a);
+        for (unsigned i = 0; i < 40; i++) {
+            g_autoptr(GBytes) bad =
+                lying(n, good->pdata[(n->rng >> 16) % good->len]);
+
+            n_arrive(n, i & 1, bad);
+        }
+        n_pump_for(n, 1);
+        errors += n->t[1]->h->func->stats.rx_roce_malformed;
+        ck_assert_uint_eq(n->t[1]->h->func->stats.rx_icrc_errors, 0);
+        for (int i = 0; i < 2; i++) {
+            r_set_state(&n->t[i]->a, MLX5_QP_STATE_ERR);
+            n_pump(n);
+        }
+        n_free(n);
+    }
+    ck_assert_uint_gt(errors, 50);
+}
+END_TEST
+
 /* To nobody here, by another name, by another way: the Ethernet queues'. */
 START_TEST(not_ours)
 {
@@ -497,6 +585,7 @@ int main(void)
     tcase_add_test(t, vlan);
     tcase_add_test(t, headers);
     tcase_add_loop_test(t, spoilt_frames, 0, 2);
+    tcase_add_test(t, lying_frames);
     tcase_add_test(t, not_ours);
     tcase_add_test(t, no_form);
     suite_add_tcase(s, t);
