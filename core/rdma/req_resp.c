@@ -451,7 +451,8 @@ void mlx5_req_timeout(Mlx5QpEngine *e)
 /*
  * The timer is left alone while answers come in: it runs out once, finds
  * progress, and begins anew. A real retransmission then takes between one and
- * two periods (IBA 9.7.6.1.3 allows four).
+ * two periods. On a wire a period is twice as long, which makes it the four that
+ * IBA 9.7.6.1.3 allows at most: the peer may be an emulator on a busy machine.
  */
 void mlx5_req_watch(Mlx5QpEngine *e)
 {
@@ -470,7 +471,8 @@ void mlx5_req_watch(Mlx5QpEngine *e)
     }
     r->progress = false;
     mlx5_timer_arm(e->qp->o.func, &r->timer,
-                   mlx5_clock_ns(e->qp->o.func) + (INT64_C(4096) << timeout));
+                   mlx5_clock_ns(e->qp->o.func) +
+                       (INT64_C(4096) << (timeout + r->wire)));
 }
 
 void mlx5_req_timer_fired(void *opaque)
