@@ -52,14 +52,14 @@ PROGRAMS = [
     perftest("ib_send_bw", "-c UD -s 1000 -n 200"),
     perftest("ib_atomic_bw", "-n 200"),
     perftest("ib_write_lat", "-n 100"),
-    perftest("ib_send_lat", "-e -n 100"),
+    perftest("ib_send_bw", "-e -s 3000 -n 100"),
     Row("rping, IPv4", "rping -s -V -C 50 -S 4000",
         "rping -c -a $PEER -V -C 50 -S 4000"),
     Row("rping, IPv6", "rping -s -a :: -V -C 10",
         "rping -c -a $PEER6 -V -C 10"),
     Row("ucmatose", "ucmatose", "ucmatose -s $PEER"),
     Row("udaddy", "udaddy", "udaddy -s $PEER"),
-    Row("rstream, data verified", "rstream -T v",
+    Row("rstream, data verified", "rstream -T v -S 65536 -C 50",
         "rstream -T v -s $PEER -S 65536 -C 50", False),
 ]
 BAD = [
@@ -70,7 +70,7 @@ BAD = [
     perftest("ib_atomic_bw", "-n 200"),
     Row("rping", "rping -s -V -C 100 -S 20000",
         "rping -c -a $PEER -V -C 100 -S 20000"),
-    Row("rstream, data verified", "rstream -T v",
+    Row("rstream, data verified", "rstream -T v -S 65536 -C 50",
         "rstream -T v -s $PEER -S 65536 -C 50", False),
 ]
 
