@@ -96,8 +96,6 @@ typedef struct Mlx5HostOps {
     /** Put a frame (without FCS) on the wire. */
     Mlx5FrameSent (*frame_send)(void *host, const struct iovec *iov,
                                 int iovcnt);
-    /** Put a frame (without FCS) on the wire. Return: false if none attached. */
-    bool (*frame_send)(void *host, const struct iovec *iov, int iovcnt);
     /**
      * Longest TCP frame that the wire's other end takes in one piece: what the
      * guest has segmented is then sent in few large frames, and counted as if
