@@ -174,7 +174,7 @@ static void connect_peer(Peer *peer, const Mlx5Pkt *pkt)
     mlx5_odp_cancel(qp->engine, true);
     mlx5_work_cancel(qp->o.func, &r->work);
     r->head = r->tail;
-    r->pending = 0;
+    r->pending = r->again = 0;
     r->busy = r->nak_sent = r->rnr_sent = r->dying = false;
     memset(r->atomics, 0, sizeof(r->atomics));
     r->epsn = pkt->dc_psn;
@@ -222,7 +222,7 @@ void mlx5_dct_peer_state(Mlx5QpEngine *e)
         mlx5_odp_cancel(e, true);
         mlx5_work_cancel(e->qp->o.func, &r->work);
         r->head = r->tail;
-        r->pending = 0;
+        r->pending = r->again = 0;
         r->busy = false;
     }
 }

@@ -276,7 +276,7 @@ static void failed(Mlx5QpEngine *e)
     if (e->qp->state == MLX5_QP_STATE_ERR) {
         mlx5_work_cancel(e->qp->o.func, &r->work);
         r->head = r->tail;
-        r->pending = 0;
+        r->pending = r->again = 0;
         mlx5_tm_abort(e, true);
     }
     mlx5_flush_start(e);

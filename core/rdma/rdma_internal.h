@@ -92,6 +92,7 @@ typedef struct Mlx5RespItem {
     uint32_t msn;
     uint8_t syndrome;        /* of an ACK */
     Mlx5PktPaging paging;    /* of an RNR NAK */
+    bool again;              /* READ_RESP: asked for once more */
     bool fatal;              /* once sent, the queue pair goes to ERR ... */
     uint8_t event;           /* ... and raises this, if not 0 */
     uint32_t rkey, pdn;      /* READ_RESP: and the domain it is used in */
@@ -124,7 +125,8 @@ typedef struct Mlx5Responder {
     bool established;        /* COMM_EST was raised, or is moot */
     Mlx5RespItem *queue;     /* made at the first item that waits */
     uint32_t head, tail;
-    uint32_t pending;        /* reads in the queue */
+    uint32_t pending;        /* reads in the queue ... */
+    uint32_t again;          /* ... those asked for once more among them */
     struct {
         uint32_t psn;
         bool valid;

@@ -444,9 +444,11 @@ static Mlx5RespItem read_item(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 static bool read_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     uint32_t max = 1u << MLX5_GET(qpc, e->qp->qpc, log_rra_max);
+    /* One that a wire doubled is none that the peer has outstanding. */
+    uint32_t outstanding = e->resp.pending - e->resp.again;
 
     if (!MLX5_GET(qpc, e->qp->qpc, rre) || e->resp.busy ||
-        e->resp.pending >= max || pkt->dma_len > MLX5_MSG_MAX_BYTES ||
+        outstanding >= max || pkt->dma_len > MLX5_MSG_MAX_BYTES ||
         pkt->npsn != mlx5_psn_count(pkt->dma_len, pkt->mtu_bytes)) {
         invalid(e, pkt);
         return false;
@@ -486,6 +488,7 @@ void mlx5_resp_read_again(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     item.pdn = r->pdn;
+    item.again = true;
     if (!MLX5_GET(qpc, e->qp->qpc, rre) ||
         !remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_READ)) {
         no_access(e, pkt);

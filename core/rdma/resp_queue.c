@@ -159,9 +159,16 @@ static Mlx5RespItem *at(Mlx5Responder *r, uint32_t i)
     return &r->queue[i % MLX5_RESP_QUEUE];
 }
 
+/* @item leaves the queue. */
+static void uncount(Mlx5Responder *r, const Mlx5RespItem *item)
+{
+    r->pending -= item->op == MLX5_PKT_READ_RESP;
+    r->again -= item->again;
+}
+
 static void pop(Mlx5Responder *r)
 {
-    r->pending -= at(r, r->head)->op == MLX5_PKT_READ_RESP;
+    uncount(r, at(r, r->head));
     r->head++;
 }
 
@@ -262,6 +269,7 @@ static void enqueue(Mlx5QpEngine *e, const Mlx5RespItem *item)
     }
     *at(r, r->tail++) = *item;
     r->pending += item->op == MLX5_PKT_READ_RESP;
+    r->again += item->again;
     mlx5_engine_schedule(e->qp, &r->work);
 }
 
@@ -301,7 +309,7 @@ static void drop_after(Mlx5QpEngine *e, uint32_t psn)
     while (r->head != r->tail &&
            mlx5_psn_diff(at(r, r->tail - 1)->psn, psn) > 0) {
         r->tail--;
-        r->pending -= at(r, r->tail)->op == MLX5_PKT_READ_RESP;
+        uncount(r, at(r, r->tail));
     }
     if (r->head == r->tail && mlx5_odp_waits(e, MLX5_FAULT_READ)) {
         mlx5_odp_drop(e, MLX5_FAULT_READ);

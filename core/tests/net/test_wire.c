@@ -211,6 +211,51 @@ START_TEST(wire_that_takes_no_more)
 }
 END_TEST
 
+static void post_read(NTest *n, uint32_t len)
+{
+    RWqe w = rdma(n, 0, MLX5_OPCODE_RDMA_READ, DST, SRC, len);
+
+    r_put(&n->t[0]->a, &w);
+    r_ring(&n->t[0]->a);
+    fake_host_work(n->t[0]->h);
+}
+
+/*
+ * The wire doubles a request that was answered. It is answered again, but is
+ * none of those that the responder agreed to have outstanding.
+ */
+START_TEST(doubled_read)
+{
+    NTest *n = n_new(MLX5_QP_ST_RC);
+    FakeHost *h = n->t[1]->h;
+
+    R_QPC(&n->t[0]->a, log_sra_max, 1);
+    R_QPC(&n->t[1]->a, log_rra_max, 1);
+    n_connect(n, 0, n_gid, 5);
+    r_fill(h, SRC, 20000, 4);
+    h->wire_full = true;
+    post_read(n, 5000);
+    n->faults.twice = 1;
+    n_pump_from(n, 0);
+    n->faults.twice = 0;
+    post_read(n, 20000);
+    n_pump_from(n, 0);
+    n_pump_from(n, 1);
+    r_sent(&n->t[0]->a, 0, MLX5_OPCODE_RDMA_READ);
+    post_read(n, 20000);
+    n_pump_from(n, 0);
+    ck_assert_uint_eq(n->t[1]->a.qp->engine->resp.again, 1);
+    ck_assert_uint_eq(n->t[1]->a.qp->engine->resp.pending, 3);
+    h->wire_full = false;
+    mlx5_card_frame_ready(h->card);
+    n_pump_for(n, 4);
+    r_sent(&n->t[0]->a, 1, MLX5_OPCODE_RDMA_READ);
+    r_sent(&n->t[0]->a, 2, MLX5_OPCODE_RDMA_READ);
+    ck_assert_uint_eq(n->t[1]->a.qp->engine->resp.again, 0);
+    done(n);
+}
+END_TEST
+
 /* A queue pair that waits for the wire is destroyed, then the wire is ready. */
 START_TEST(waits_and_dies)
 {
@@ -580,6 +625,7 @@ int main(void)
     tcase_add_loop_test(t, bad_wire, 0, G_N_ELEMENTS(bad_wires));
     tcase_add_test(t, window);
     tcase_add_test(t, wire_that_takes_no_more);
+    tcase_add_test(t, doubled_read);
     tcase_add_test(t, waits_and_dies);
     tcase_add_test(t, datagrams);
     tcase_add_test(t, vlan);
