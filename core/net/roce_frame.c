@@ -64,7 +64,6 @@ static bool service_has(Mlx5PktService svc, const Kind *k)
 {
     switch (svc) {
     case MLX5_SVC_RC:
-        return true;
     case MLX5_SVC_XRC:
         return true;
     case MLX5_SVC_UC:
@@ -563,37 +562,54 @@ static bool take_payload(const uint8_t *p, uint32_t len, uint32_t pad,
     return true;
 }
 
+static bool icrc_ok(const uint8_t *frame, const Layout *l,
+                    const Mlx5PktAddr *a)
+{
+    const uint8_t *ip = frame + l->ip;
+    size_t covered = l->end - MLX5_ICRC_BYTES - l->ip;
+    uint8_t crc[MLX5_ICRC_BYTES];
+
+    mlx5_crc32_put(crc, icrc(ip, covered, ip_bytes(a), a->roce_version));
+    return !memcmp(crc, ip + covered, MLX5_ICRC_BYTES);
+}
+
+/* @behind: bytes between BTH and ICRC. Return: whether they make sense. */
+static bool take_transport(const uint8_t *bth, uint32_t behind, Mlx5Pkt *pkt)
+{
+    const Kind *k = kind_of(bth[0]);
+    const uint8_t *p = bth + MLX5_BTH_BYTES;
+    uint32_t extended;
+
+    if (!k || bth[1] & BTH_TVER || mlx5_get_be16(bth + 2) != PKEY) {
+        return false;
+    }
+    extended = mlx5_roce_ext_bytes(bth[0]);
+    if (behind < extended) {
+        return false;
+    }
+    take_bth(bth, k, pkt);
+    take_extended(p, k, pkt);
+    return take_payload(p + extended, behind - extended,
+                        bth[1] >> BTH_PAD_SHIFT & 3, pkt);
+}
+
 Mlx5RoceFrame mlx5_roce_decode(const uint8_t *frame, size_t len, Mlx5Pkt *pkt)
 {
-    uint32_t behind, extended;
-    const uint8_t *bth;
-    const Kind *k;
+    uint32_t behind_bth;
     Layout l;
 
     memset(pkt, 0, sizeof(*pkt));
     if (!lay_out(frame, len, &pkt->addr, &l)) {
         return MLX5_ROCE_NONE;
     }
-    if (l.end < l.bth + MLX5_BTH_BYTES + MLX5_ICRC_BYTES) {
+    behind_bth = l.bth + MLX5_BTH_BYTES;
+    if (l.end < behind_bth + MLX5_ICRC_BYTES) {
         return MLX5_ROCE_MALFORMED;
     }
-    bth = frame + l.bth;
-    behind = l.end - MLX5_ICRC_BYTES - (l.bth + MLX5_BTH_BYTES);
-    uint8_t crc[MLX5_ICRC_BYTES];
-    mlx5_crc32_put(crc, icrc(frame + l.ip, l.end - MLX5_ICRC_BYTES - l.ip,
-                             ip_bytes(&pkt->addr), pkt->addr.roce_version));
-    if (memcmp(crc, frame + l.end - MLX5_ICRC_BYTES, MLX5_ICRC_BYTES)) {
+    if (!icrc_ok(frame, &l, &pkt->addr)) {
         return MLX5_ROCE_BAD_ICRC;
     }
-    k = kind_of(bth[0]);
-    extended = mlx5_roce_ext_bytes(bth[0]);
-    if (!k || bth[1] & BTH_TVER || mlx5_get_be16(bth + 2) != PKEY ||
-        behind < extended) {
-        return MLX5_ROCE_MALFORMED;
-    }
-    take_bth(bth, k, pkt);
-    take_extended(bth + MLX5_BTH_BYTES, k, pkt);
-    return take_payload(bth + MLX5_BTH_BYTES + extended, behind - extended,
-                        bth[1] >> BTH_PAD_SHIFT & 3, pkt)
+    return take_transport(frame + l.bth,
+                          l.end - MLX5_ICRC_BYTES - behind_bth, pkt)
                ? MLX5_ROCE_GOOD : MLX5_ROCE_MALFORMED;
 }
