@@ -37,6 +37,10 @@ KERNEL_ARGS = ("console=ttyS0 quiet panic=-1 nokaslr mitigations=off "
                "no_timer_check tsc=reliable cryptomgr.notests=1 "
                "random.trust_cpu=on audit=0 8250.nr_uarts=1")
 
+# The kernel's number of the feature (arch/x86 cpufeatures.h); all releases know
+# it, names only the later ones.
+X86_FEATURE_CX16 = 4 * 32 + 13
+
 # Words that change what a snapshot was made with.
 COLD_ONLY = {"-m", "-smp", "-cpu", "-machine", "-M", "-kernel", "-append",
              "-initrd", "-accel", "-icount", "-bios", "-rtc", "-numa"}
@@ -104,17 +108,22 @@ class Emulator:
 
     def cpu(self):
         """Return a CPU model that is fast under TCG: without the features
-        that make guests use rep movsb and rep stosb, which it does slowly.
-
-        And without what QEMU before 8.0 does wrong: its cmpxchg16b leaves a
-        pointer's bits among the flags. The kernel's allocator uses it; an
-        interrupt right behind it, and the guest dies of a double fault."""
+        that make guests use rep movsb and rep stosb, which it does slowly."""
         off = ["erms", "fsrm"]
-        if self.version < (8, 0):
-            off += ["cx16"]
         if self.version >= (9, 0):
             off += ["fsrs", "fzrm"]
         return "max," + ",".join(f"{name}=off" for name in off)
+
+    def kernel_args(self):
+        """Return the kernel's command line.
+
+        QEMU before 8.0 does cmpxchg16b wrong: it leaves a pointer's bits among
+        the flags. The kernel's allocator uses it; an interrupt right behind
+        it, and the guest dies of a double fault. So the kernel is told that
+        there is none. Programs may have it: some don't ask the processor."""
+        if self.version < (8, 0):
+            return f"{KERNEL_ARGS} clearcpuid={X86_FEATURE_CX16}"
+        return KERNEL_ARGS
 
     def common(self, image):
         """Return what cold, saved and restored guests have in common."""
@@ -126,7 +135,7 @@ class Emulator:
             "-no-user-config", "-display", "none", "-no-reboot",
             "-bios", "qboot.rom", "-serial", "chardev:console",
             "-kernel", str(image.vmlinux), "-initrd", str(image.initrd),
-            "-append", KERNEL_ARGS,
+            "-append", self.kernel_args(),
             "-drive", "if=none,id=root,format=raw,readonly=on,"
             f"file={image.root}",
             "-device", "virtio-blk-pci,drive=root,addr=3",

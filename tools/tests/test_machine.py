@@ -11,17 +11,24 @@ sys.path[:0] = [str(REPO / "tools/lib"), str(REPO / "guest-tests/image")]
 import machine  # noqa: E402
 
 
+def emulator(version):
+    made = machine.Emulator.__new__(machine.Emulator)
+    made.version = version
+    return made
+
+
 def cpu(version):
-    emulator = machine.Emulator.__new__(machine.Emulator)
-    emulator.version = version
-    return emulator.cpu().split(",")
+    return emulator(version).cpu().split(",")
 
 
 class Cpu(unittest.TestCase):
-    def test_what_an_emulator_does_wrong_is_off(self):
-        self.assertIn("cx16=off", cpu((7, 2)))
-        self.assertNotIn("cx16=off", cpu((8, 0)))
-        self.assertNotIn("cx16=off", cpu((10, 0)))
+    def test_a_kernel_does_without_what_an_emulator_does_wrong(self):
+        self.assertIn(" clearcpuid=141", emulator((7, 2)).kernel_args())
+        self.assertNotIn("clearcpuid", emulator((8, 0)).kernel_args())
+        self.assertNotIn("clearcpuid", emulator((10, 0)).kernel_args())
+
+    def test_programs_keep_it(self):
+        self.assertNotIn("cx16=off", cpu((7, 2)))
 
     def test_what_is_slow_is_off_where_it_exists(self):
         self.assertIn("erms=off", cpu((7, 2)))
