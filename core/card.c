@@ -206,18 +206,28 @@ void mlx5_func_timer(Mlx5Func *func)
     mlx5_func_unlock(func);
 }
 
+/*
+ * The function that the wire is joined to, with the lock held; NULL and no lock
+ * if there is none. One today; the internal switch will choose among several.
+ */
+static Mlx5Func *lock_at_wire(Mlx5Card *card)
+{
+    mlx5_card_lock(card);
+    if (card->funcs->len) {
+        return g_ptr_array_index(card->funcs, 0);
+    }
+    mlx5_card_unlock(card);
+    return NULL;
+}
+
 bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
 {
-    Mlx5Func *func;
+    Mlx5Func *func = lock_at_wire(card);
     bool taken;
 
-    mlx5_card_lock(card);
-    if (card->funcs->len == 0) {
-        mlx5_card_unlock(card);
+    if (!func) {
         return false;
     }
-    /* One function today; the internal switch will choose among several. */
-    func = g_ptr_array_index(card->funcs, 0);
     taken = mlx5_eth_rx(func, iov, iovcnt);
     mlx5_work_run_inline(func);
     mlx5_func_unlock(func);
@@ -226,17 +236,13 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
 
 void mlx5_card_frame_ready(Mlx5Card *card)
 {
-    Mlx5Func *func;
+    Mlx5Func *func = lock_at_wire(card);
 
-    mlx5_card_lock(card);
-    if (card->funcs->len == 0) {
-        mlx5_card_unlock(card);
-        return;
+    if (func) {
+        mlx5_wire_ready(func);
+        mlx5_work_run_inline(func);
+        mlx5_func_unlock(func);
     }
-    func = g_ptr_array_index(card->funcs, 0);
-    mlx5_wire_ready(func);
-    mlx5_work_run_inline(func);
-    mlx5_func_unlock(func);
 }
 
 void mlx5_card_set_link(Mlx5Card *card, bool up)

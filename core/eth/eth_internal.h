@@ -8,6 +8,7 @@
 #include "eth/eth.h"
 #include "bus/timer.h"
 #include "eth/frame.h"
+#include "fw/port.h"
 #include "obj/flow_table.h"
 #include "obj/mkey.h"
 #include "obj/sq.h"
@@ -15,7 +16,7 @@
 /** Transmit paused by the other end (pause.c), by priority. */
 typedef struct Mlx5Pause {
     bool on;                 /* of any priority */
-    int64_t until_ns[8];
+    int64_t until_ns[MLX5_PORT_PRIOS];
     Mlx5Timer timer;
 } Mlx5Pause;
 

@@ -7,8 +7,6 @@
  */
 #include "eth/eth_internal.h"
 
-#include "fw/port.h"
-
 #define ETHERTYPE_CONTROL 0x8808
 #define QUANTUM_BITS 512
 enum { OPCODE_PAUSE = 0x0001, OPCODE_PFC = 0x0101 };

@@ -11,6 +11,7 @@
 #include "fw/cmd_log.h"
 #include "fw/fw.h"
 #include "fw/lower.h"
+#include "fw/port.h"
 #include "fw/roce.h"
 #include "fw/vport.h"
 
@@ -42,6 +43,9 @@ typedef struct Mlx5Pages {
     uint32_t refused_at;     /* pages needed when the driver had none; 0 = - */
 } Mlx5Pages;
 
+/** PRM local_port: there is one. */
+#define MLX5_LOCAL_PORT 1
+
 /** The physical port, as the access registers show it. */
 typedef struct Mlx5Port {
     uint8_t admin_status;    /* PAOS: 1 up, 2 down */
@@ -53,7 +57,7 @@ typedef struct Mlx5Port {
     bool pptx, pprx;         /* PFCC: pause */
     uint8_t pfctx, pfcrx;    /* pause of priorities */
     uint64_t rx_control, rx_control_unknown; /* MAC control frames */
-    Mlx5Traffic rx_pause[8]; /* by priority: frames, and microseconds */
+    Mlx5Traffic rx_pause[MLX5_PORT_PRIOS]; /* by priority: frames, and microseconds */
     uint16_t beacon_s;       /* MLCR */
     uint64_t beacon_end_ns;
     uint8_t pcmr_fcs_chk;

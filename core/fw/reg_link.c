@@ -12,7 +12,6 @@
 #include "fw/fw_internal.h"
 #include "fw/port.h"
 
-#define LOCAL_PORT 1
 #define PROTO_ETHERNET 4         /* PTYS proto_mask */
 #define AN_COMPLETE 1            /* PTYS an_status */
 #define CONNECTOR_DA 7           /* PTYS connector_type: direct attach copper */
@@ -124,7 +123,7 @@ void mlx5_reg_ptys(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         p->an_disable = MLX5_GET(ptys_reg, acc->in, an_disable_admin);
         up = mlx5_fw_port_up(func);
     }
-    MLX5_SET(ptys_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(ptys_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(ptys_reg, acc->out, proto_mask, PROTO_ETHERNET);
     MLX5_SET(ptys_reg, acc->out, an_disable_cap, 1);
     MLX5_SET(ptys_reg, acc->out, an_disable_admin, p->an_disable);
@@ -173,7 +172,7 @@ void mlx5_reg_pplm(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PPLM_FEC);
         return;
     }
-    MLX5_SET(pplm_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(pplm_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     for (size_t i = 0; i < G_N_ELEMENTS(speeds); i++) {
         if (!speeds[i].fec_admin_off) {
             continue;
@@ -210,7 +209,7 @@ void mlx5_reg_pfcc(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         p->pfcrx = (p->pfcrx & ~rx) |
                    (MLX5_GET(pfcc_reg, acc->in, pfcrx) & rx);
     }
-    MLX5_SET(pfcc_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(pfcc_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(pfcc_reg, acc->out, pptx, p->pptx);
     MLX5_SET(pfcc_reg, acc->out, pprx, p->pprx);
     MLX5_SET(pfcc_reg, acc->out, pfctx, p->pfctx);
@@ -231,7 +230,7 @@ void mlx5_reg_mlcr(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         p->beacon_end_ns = now + p->beacon_s * second;
         mlx5_trace(func, MLX5_TRACE_STATE, "beacon %us", p->beacon_s);
     }
-    MLX5_SET(mlcr_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(mlcr_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(mlcr_reg, acc->out, beacon_duration, p->beacon_s);
     MLX5_SET(mlcr_reg, acc->out, beacon_remain,
              p->beacon_s == UINT16_MAX ? UINT16_MAX

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers of the port: MTU, up and down, counters; its link is reg_link.c's (PRM: Port
- * Registers; driver: port.c, en/port.c). One port of 100 Gb/s Ethernet.
+ * Registers of the port: MTU, up and down, counters (PRM: Port Registers;
+ * driver: port.c, en/port.c). One port; speed and the rest of its link are in
+ * reg_link.c.
  *
  * Left out: switching FCS checks off (PCMR).
  */
 #include "fw/fw_internal.h"
 
-#define LOCAL_PORT 1
 #define HW_MTU_DEFAULT 1522  /* 1500, Ethernet header, VLAN tag, FCS */
 #define PMLP_LANES 4
 
@@ -67,7 +67,7 @@ static void raise_port_change(Mlx5Func *func, bool up)
     if (!up) {
         func->fw->port.link_down_events++;
     }
-    MLX5_SET(eqe_port_change, data, port_num, LOCAL_PORT);
+    MLX5_SET(eqe_port_change, data, port_num, MLX5_LOCAL_PORT);
     mlx5_event_raise(func, MLX5_FW_EVENT_PORT_CHANGE,
                      up ? PORT_CHANGE_ACTIVE : PORT_CHANGE_DOWN, data);
 }
@@ -81,7 +81,7 @@ void mlx5_fw_link_changed(Mlx5Func *func)
 
 bool mlx5_reg_own_port(Mlx5Cmd *cmd, uint32_t local_port)
 {
-    if (local_port != LOCAL_PORT) {
+    if (local_port != MLX5_LOCAL_PORT) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_REG_PORT);
         return false;
     }
@@ -108,7 +108,7 @@ void mlx5_reg_paos(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     if (acc->write && MLX5_GET(paos_reg, acc->in, ee)) {
         p->event_mode = MLX5_GET(paos_reg, acc->in, e);
     }
-    MLX5_SET(paos_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(paos_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(paos_reg, acc->out, admin_status, p->admin_status);
     MLX5_SET(paos_reg, acc->out, oper_status,
              mlx5_fw_port_up(func) ? PORT_UP : PORT_DOWN);
@@ -134,7 +134,7 @@ void mlx5_reg_pmtu(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         }
         p->admin_mtu = mtu;
     }
-    MLX5_SET(pmtu_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(pmtu_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(pmtu_reg, acc->out, max_mtu, MLX5_HW_MTU_MAX);
     MLX5_SET(pmtu_reg, acc->out, admin_mtu, p->admin_mtu);
     MLX5_SET(pmtu_reg, acc->out, oper_mtu, p->admin_mtu);
@@ -147,7 +147,7 @@ void mlx5_reg_pmlp(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     if (!mlx5_reg_own_port(cmd, MLX5_GET(pmlp_reg, acc->in, local_port))) {
         return;
     }
-    MLX5_SET(pmlp_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(pmlp_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(pmlp_reg, acc->out, width, PMLP_LANES);
     for (uint32_t lane = 0; lane < PMLP_LANES; lane++) {
         /* lane number in bits 19:16 (tx) and 27:24 (rx), module in 7:0 */
@@ -166,7 +166,7 @@ void mlx5_reg_pcmr(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PCMR_FCS);
         return;
     }
-    MLX5_SET(pcmr_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(pcmr_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(pcmr_reg, acc->out, fcs_chk, 1);
 }
 
@@ -355,7 +355,7 @@ void mlx5_reg_ppcnt(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PPCNT_CLEAR);
         return;
     }
-    MLX5_SET(ppcnt_reg, acc->out, local_port, LOCAL_PORT);
+    MLX5_SET(ppcnt_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(ppcnt_reg, acc->out, grp, grp);
     MLX5_SET(ppcnt_reg, acc->out, prio_tc, prio);
     if (prio < ppcnt_groups[row].prios) {

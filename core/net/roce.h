@@ -41,11 +41,10 @@ typedef enum Mlx5RoceFrame {
     MLX5_ROCE_GOOD,
 } Mlx5RoceFrame;
 
-/** Fill in addresses alone. Return: false if @frame has no RoCE packet. */
-bool mlx5_roce_addresses(const uint8_t *frame, size_t len, Mlx5PktAddr *addr);
 /**
  * Take @frame apart; its payload stays where it is. What depends on the queue
- * pair (mtu_bytes, of a read npsn) is left 0.
+ * pair (mtu_bytes, of a read npsn) is left 0. Addresses are there in any case
+ * but MLX5_ROCE_NONE.
  */
 Mlx5RoceFrame mlx5_roce_decode(const uint8_t *frame, size_t len, Mlx5Pkt *pkt);
 

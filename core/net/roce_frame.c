@@ -83,21 +83,50 @@ static const Kind *kind_of(uint8_t opcode)
     return k->known && service_has(opcode >> 5, k) ? k : NULL;
 }
 
+/* Has it payload? Then it may take several packets, else it is always one. */
+static bool has_payload(Mlx5PktOp op)
+{
+    return op == MLX5_PKT_SEND || op == MLX5_PKT_WRITE ||
+           op == MLX5_PKT_READ_RESP;
+}
+
+/* What tells the opcodes of an operation apart. */
+#define FORM (ONLY | IMM | INV)
+#define FORM_SHIFT 4
+
+/*
+ * kinds[] the other way round, for each operation and form: opcodes are asked
+ * for with every packet, also inside the card. An operation without payload has
+ * its one opcode in every form.
+ */
+static const uint8_t *opcodes_of(Mlx5PktOp op)
+{
+    static uint8_t opcode[MLX5_PKT_OP_COUNT][1 << (8 - FORM_SHIFT)];
+    static gsize filled;
+
+    if (g_once_init_enter(&filled)) {
+        for (uint8_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+            const Kind *k = &kinds[i];
+
+            if (k->known && has_payload(k->op)) {
+                opcode[k->op][(k->flags & FORM) >> FORM_SHIFT] = i;
+            } else if (k->known) {
+                memset(opcode[k->op], i, sizeof(opcode[k->op]));
+            }
+        }
+        g_once_init_leave(&filled, 1);
+    }
+    return opcode[op];
+}
+
 uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
-    uint8_t flags = (r->first ? FIRST : 0) | (r->last ? LAST : 0);
+    uint8_t form = (r->first ? FIRST : 0) | (r->last ? LAST : 0);
 
     if (r->last) {
-        flags |= pkt->has_imm ? IMM : pkt->has_inv ? INV : 0;
+        form |= pkt->has_imm ? IMM : pkt->has_inv ? INV : 0;
     }
-    for (uint8_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        if (kinds[i].known && kinds[i].op == pkt->op &&
-            (kinds[i].flags & (ONLY | IMM | INV)) == flags) {
-            return pkt->svc << 5 | i;
-        }
-    }
-    /* An answer or a request that is one packet, whatever it says. */
-    g_assert_not_reached();
+    return pkt->svc << 5 | opcodes_of(pkt->op)[form >> FORM_SHIFT];
 }
 
 static uint32_t service_bytes(uint8_t opcode, const Kind *k)
@@ -462,13 +491,6 @@ static bool lay_out(const uint8_t *f, size_t len, Mlx5PktAddr *a, Layout *l)
     return true;
 }
 
-bool mlx5_roce_addresses(const uint8_t *frame, size_t len, Mlx5PktAddr *addr)
-{
-    Layout l;
-
-    return lay_out(frame, len, addr, &l);
-}
-
 static uint64_t take_be64(const uint8_t **p)
 {
     uint64_t v = (uint64_t)mlx5_get_be32(*p) << 32 | mlx5_get_be32(*p + 4);
@@ -551,10 +573,7 @@ static void take_bth(const uint8_t *bth, const Kind *k, Mlx5Pkt *pkt)
 static bool take_payload(const uint8_t *p, uint32_t len, uint32_t pad,
                          Mlx5Pkt *pkt)
 {
-    bool data = pkt->op == MLX5_PKT_SEND || pkt->op == MLX5_PKT_WRITE ||
-                pkt->op == MLX5_PKT_READ_RESP;
-
-    if (pad > len || (!data && len)) {
+    if (pad > len || (!has_payload(pkt->op) && len)) {
         return false;
     }
     pkt->bytes = p;

@@ -62,13 +62,13 @@ static bool is_ours(Mlx5Func *func, const Mlx5PktAddr *addr)
 
 bool mlx5_wire_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 {
-    Mlx5PktAddr addr;
     Mlx5Pkt pkt;
+    Mlx5RoceFrame kind = mlx5_roce_decode(frame, len, &pkt);
 
-    if (!mlx5_roce_addresses(frame, len, &addr) || !is_ours(func, &addr)) {
+    if (kind == MLX5_ROCE_NONE || !is_ours(func, &pkt.addr)) {
         return false;
     }
-    switch (mlx5_roce_decode(frame, len, &pkt)) {
+    switch (kind) {
     case MLX5_ROCE_GOOD:
         mlx5_link_receive(func, &pkt);
         break;

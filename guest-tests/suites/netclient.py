@@ -15,7 +15,8 @@ BLOCK = bytes(itertools.islice(itertools.cycle(
 
 
 def data(length):
-    """Yield @length bytes of what the server gives, in blocks."""
+    """Yield @length bytes of what the server gives, in blocks that begin with
+    their number: no shift explains one by another."""
     for number in range(-(-length // CHUNK)):
         yield (number.to_bytes(8, "big") +
                BLOCK[8:])[:min(CHUNK, length - number * CHUNK)]

@@ -169,7 +169,7 @@ def begin():
         gdb.execute(f"set substitute-path {there} {here}")
     kernel = Kernel(known.files["mlx5_core"])
     gdb.execute(f"file {env['MLX5SIM_KERNEL']}", to_string=True)
-    gdb.execute(f"target remote {env['MLX5SIM_GDB']}/stub", to_string=True)
+    gdb.execute(f"target remote {env['MLX5SIM_GDB']}/gdb.sock", to_string=True)
     orc.begin()
     Loading(kernel, known)
     add_loaded(Path(env["MLX5SIM_GDB"], "sections").read_text(), known)

@@ -162,7 +162,7 @@ def gdb(args):
     root = guestkernel.module_root(image)
     with tempfile.TemporaryDirectory(prefix="mlx5sim-gdb-") as folder:
         options.qemu_args += ["-gdb",
-                              f"unix:path={folder}/stub,server=on,wait=off"]
+                              f"unix:path={folder}/gdb.sock,server=on,wait=off"]
         with machine.start(emulator, image, options) as guest:
             symbols = kernel_symbols(guest, image)
             Path(folder, "sections").write_text(

@@ -70,6 +70,7 @@ OWN_MODULE = re.compile(r"(loading out-of-tree module|module verification"
                         r" failed: signature).* taint")
 OWN_MODULE_TAINT = 1 << 12 | 1 << 13
 # That we take a feature from a processor (machine.py) is flagged, too.
+CLEARED_FEATURE = "clearcpuid="
 CLEARED_FEATURE_TAINT = 1 << 2
 
 
@@ -190,7 +191,8 @@ def check(guest, own_module, logs):
     status, found, err = guest.agent.capture(["sh", "-c", SCAN])
     log = guest.agent.capture(WARNINGS)[1]
     tainted = int(guest.agent.capture(["cat", "/proc/sys/kernel/tainted"])[1])
-    tainted &= ~CLEARED_FEATURE_TAINT
+    if CLEARED_FEATURE in guest.agent.capture(["cat", "/proc/cmdline"])[1]:
+        tainted &= ~CLEARED_FEATURE_TAINT
     patterns = [pattern for path in logs or [] for pattern, _ in
                 explained(path)]
     lines, known = without_cycles(log.splitlines(), patterns)

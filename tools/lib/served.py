@@ -13,28 +13,18 @@ A suite.ini asks for it with serves = yes.
 
 import hashlib
 import http.server
-import itertools
 import re
 import socket
+import sys
 import threading
 from pathlib import Path
 
-CHUNK = 1 << 20
+from paths import REPO
+
+sys.path.append(str(REPO / "guest-tests/suites"))
+from netclient import CHUNK, data  # noqa: E402
+
 DNS_TIMEOUT_S = 3
-BLOCK = bytes(itertools.islice(itertools.cycle(
-    hashlib.sha512(str(n).encode()).digest()[i] for n in range(64)
-    for i in range(64)), CHUNK))
-
-
-def block(number):
-    """Return the mebibyte @number of the data: one that no shift explains."""
-    return number.to_bytes(8, "big") + BLOCK[8:]
-
-
-def data(length):
-    """Yield @length bytes, in blocks."""
-    for number in range(-(-length // CHUNK)):
-        yield block(number)[:min(CHUNK, length - number * CHUNK)]
 
 
 def ask_name_server(query):

@@ -92,11 +92,13 @@ Call Trace:
 class Guest:
     """Answers what kernellog.check() asks a guest."""
 
-    def __init__(self, log="", leaks="", tainted=0, lockdep="", status=0):
+    def __init__(self, log="", leaks="", tainted=0, lockdep="", status=0,
+                 cmdline="quiet"):
         self.agent = self
         self.answers = {"sh": (status, leaks, "no memory"),
                         "dmesg": (0, log, ""), kernellog.LOCKDEP:
                         (0, lockdep, ""),
+                        "/proc/cmdline": (0, cmdline, ""),
                         "/proc/sys/kernel/tainted": (0, f"{tainted}\n", "")}
 
     def capture(self, argv):
@@ -206,6 +208,12 @@ class Warnings(unittest.TestCase):
         self.assertEqual(failed(Guest(tainted=1 << 12), own=True), [])
         self.assertEqual(failed(Guest(tainted=1 << 5), own=True),
                          ["the kernel's log holds no warning"])
+
+    def test_a_feature_taken_taints_only_if_we_took_it(self):
+        self.assertEqual(failed(Guest(tainted=1 << 2)),
+                         ["the kernel's log holds no warning"])
+        self.assertEqual(failed(Guest(tainted=1 << 2,
+                                      cmdline="quiet clearcpuid=141")), [])
 
 
 class End(unittest.TestCase):

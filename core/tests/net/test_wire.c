@@ -441,6 +441,16 @@ static GBytes *spoilt(GBytes *good, size_t at, uint8_t flip, size_t len)
     return g_bytes_new(b, MIN(len, size));
 }
 
+/* The live state of the function says so, too. */
+static void told(FakeHost *h, const char *name, uint64_t count)
+{
+    g_autofree char *state = mlx5_func_inspect(h->func);
+    g_autofree char *want =
+        g_strdup_printf("\"%s\":%" G_GUINT64_FORMAT ",", name, count);
+
+    ck_assert_msg(strstr(state, want) != NULL, "no %s", want);
+}
+
 /* Nothing of it reaches memory or a queue pair, whatever bit is wrong. */
 START_TEST(spoilt_frames)
 {
@@ -471,6 +481,10 @@ START_TEST(spoilt_frames)
 
         n_arrive(n, 1, cut);
     }
+    told(n->t[1]->h, "rx_icrc_errors",
+         n->t[1]->h->func->stats.rx_icrc_errors);
+    told(n->t[1]->h, "rx_roce_malformed",
+         n->t[1]->h->func->stats.rx_roce_malformed);
     ck_assert_uint_gt(n->t[1]->h->func->stats.rx_icrc_errors, 100);
     ck_assert_uint_gt(n->t[1]->h->func->stats.rx_roce_malformed, 20);
     ck_assert_uint_eq(n->t[1]->a.qp->state, MLX5_QP_STATE_RTS);
