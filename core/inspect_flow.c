@@ -170,6 +170,7 @@ void mlx5_inspect_counters(Mlx5Json *j, Mlx5Func *func)
     mlx5_json_uint(j, "rx_dropped_by_rule", s->rx_dropped_by_rule);
     mlx5_json_uint(j, "rx_icrc_errors", s->rx_icrc_errors);
     mlx5_json_uint(j, "rx_roce_malformed", s->rx_roce_malformed);
+    mlx5_json_uint(j, "rx_roce_refused", s->rx_roce_refused);
     mlx5_json_uint(j, "rx_no_buffer", s->rx_no_buffer);
     mlx5_json_uint(j, "rx_errors", s->rx_errors);
     mlx5_json_uint(j, "tx_errors", s->tx_errors);

@@ -21,6 +21,7 @@ typedef struct Mlx5Stats {
     uint64_t rx_errors;          /* WQE or memory at fault */
     uint64_t rx_icrc_errors;     /* RoCE packets whose ICRC is wrong */
     uint64_t rx_roce_malformed;  /* headers or lengths that make no sense */
+    uint64_t rx_roce_refused;    /* good RoCE packets that no queue pair takes */
     uint64_t tx_errors;          /* frame could not be built */
     uint64_t tx_discards;        /* link down, or longer than the port allows */
 } Mlx5Stats;

@@ -184,6 +184,9 @@ void mlx5_reg_pcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     MLX5_SET(pcam_enhanced_features,
              MLX5_ADDR_OF(pcam_reg, acc->out, enhanced_features),
              ptys_connector_type, 1);
+    MLX5_SET(pcam_enhanced_features,
+             MLX5_ADDR_OF(pcam_reg, acc->out, enhanced_features),
+             rx_icrc_encapsulated_counter, 1);
     for (uint32_t i = 0; i < 0x80; i++) {
         if (mlx5_reg_exists(0x5000 + i)) {
             mask[(0x7f - i) / 8] |= 1u << i % 8;
@@ -295,6 +298,14 @@ static void group_per_prio(Mlx5Func *func, uint32_t prio, uint8_t *set)
 #undef C
 }
 
+/* The rest of it is about buffers, which never fill. */
+static void group_extended(Mlx5Func *func, uint32_t prio, uint8_t *set)
+{
+    (void)prio;
+    COUNTER(eth_extended_cntrs_grp_data_layout, set, rx_icrc_encapsulated,
+            func->stats.rx_icrc_errors);
+}
+
 static void group_physical(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
     const Mlx5Port *p = &func->fw->port;
@@ -325,7 +336,7 @@ static const struct {
     { PPCNT_RFC2863, PRIO_ANY, group_2863 },
     { PPCNT_RFC2819, PRIO_ANY, group_2819 },
     { PPCNT_RFC3635, PRIO_ANY, group_quiet },
-    { PPCNT_EXTENDED, PRIO_ANY, group_quiet },
+    { PPCNT_EXTENDED, PRIO_ANY, group_extended },
     { PPCNT_DISCARD, PRIO_ANY, group_quiet },
     { PPCNT_PER_PRIO, 8, group_per_prio },
     { PPCNT_PER_TC, 1, group_quiet },

@@ -60,6 +60,17 @@ static bool is_ours(Mlx5Func *func, const Mlx5PktAddr *addr)
            (!addr->vlan || own->vlan_id == (addr->tci & VLAN_ID));
 }
 
+/*
+ * To a group go datagrams alone, and by the number that stands for all queue
+ * pairs (IBA 9.6.1.2.1, 9.2.3); by no other address goes anything there.
+ */
+static bool fits_address(const Mlx5Pkt *pkt)
+{
+    return mlx5_mcg_is_multicast(pkt->addr.dgid)
+               ? pkt->dqpn == MLX5_QPN_MULTICAST && pkt->svc == MLX5_SVC_UD
+               : pkt->dqpn != MLX5_QPN_MULTICAST;
+}
+
 bool mlx5_wire_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 {
     Mlx5Pkt pkt;
@@ -67,6 +78,9 @@ bool mlx5_wire_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 
     if (kind == MLX5_ROCE_NONE || !is_ours(func, &pkt.addr)) {
         return false;
+    }
+    if (kind == MLX5_ROCE_GOOD && !fits_address(&pkt)) {
+        kind = MLX5_ROCE_MALFORMED;
     }
     switch (kind) {
     case MLX5_ROCE_GOOD:

@@ -160,13 +160,25 @@ static void complete_packet(const Mlx5Qp *qp, Mlx5Pkt *pkt)
     }
 }
 
+void mlx5_engine_refuse(Mlx5Func *func, const Mlx5Pkt *pkt)
+{
+    func->stats.rx_roce_refused++;
+    mlx5_pkt_trace(func, "drop", pkt);
+}
+
 static void deliver(Mlx5Func *func, Mlx5Qp *qp, Mlx5Pkt *pkt)
 {
     if (!qp || !qp->engine || mlx5_engine_svc(qp) != pkt->svc) {
-        mlx5_pkt_trace(func, "drop", pkt);
+        mlx5_engine_refuse(func, pkt);
         return;
     }
     if (!pkt->mtu_bytes) {
+        /* From the wire: anybody may say that it is an answer. */
+        if (mlx5_pkt_is_response(pkt) &&
+            !mlx5_path_from_peer(qp, &pkt->addr)) {
+            mlx5_engine_refuse(func, pkt);
+            return;
+        }
         complete_packet(qp, pkt);
     }
     mlx5_pkt_trace(func, "rx", pkt);
@@ -181,7 +193,6 @@ static void deliver(Mlx5Func *func, Mlx5Qp *qp, Mlx5Pkt *pkt)
 static void deliver_all(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     const GPtrArray *qps = mlx5_mcg_members(func, pkt->addr.dgid);
-
     for (guint i = 0; qps && i < qps->len; i++) {
         Mlx5Qp *qp = g_ptr_array_index(qps, i);
         bool own = pkt->src == func && pkt->src_qpn == qp->o.id;

@@ -220,6 +220,8 @@ Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp);
 uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp);
 /** Send on the link, with trace. */
 void mlx5_engine_send(Mlx5Qp *qp, Mlx5Pkt *pkt);
+/** Count a good packet that nobody takes: number, service, state, sender. */
+void mlx5_engine_refuse(Mlx5Func *func, const Mlx5Pkt *pkt);
 /** Count one @event in the counter set of @qp, if it names one. */
 #define mlx5_engine_count(qp, event) \
     mlx5_q_counter_add((qp)->o.func, mlx5_qp_counter(qp), event)

@@ -147,6 +147,7 @@ static void establish(Mlx5QpEngine *e)
 void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     if (!may_receive(e->qp) || e->resp.dying) {
+        mlx5_engine_refuse(e->qp->o.func, pkt);
         return;
     }
     if (pkt->svc == MLX5_SVC_UD) {
@@ -154,6 +155,7 @@ void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         return;
     }
     if (!mlx5_path_from_peer(e->qp, &pkt->addr)) {
+        mlx5_engine_refuse(e->qp->o.func, pkt);
         return;
     }
     establish(e);

@@ -238,7 +238,7 @@ void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         r->busy = false;
         r->msn = mlx5_psn_add(r->msn, 1);
     }
-    if (pkt->ackreq) {
+    if (pkt->ackreq && is_reliable(pkt)) {
         item.psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
         item.msn = r->msn;
         mlx5_resp_push(e, &item);

@@ -5,27 +5,23 @@
  * the BAR, memory that fails, frames from the wire. The card may refuse all of
  * it; it must not crash, hang, or trip a sanitizer.
  *
- * By itself it runs for MLX5_FUZZ_MS (2000) from MLX5_FUZZ_SEED (the time) on
- * and prints the seed of each round first: to repeat one that failed, give
- * its seed and MLX5_FUZZ_MS=0. For libFuzzer:
- *
- *   CC=clang meson setup b -Db_sanitize=address,undefined -Db_lundef=false \
- *       -Dc_args=-fsanitize=fuzzer-no-link
- *   ninja -C b core/tests/libfuzzer-card && b/core/tests/libfuzzer-card
+ * fuzz.h tells how to run it.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "fw/cmd_layouts.h"
 #include "tests/fake_driver.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/rdma/rdma_helper.h"
 
-#define ROUND_BYTES 4096
 #define ACTIONS 150          /* in a round, at most */
 #define SLICES 32            /* of the engine, an action: bounds its copying */
-#define HANG_S 20
 #define MAX_TEMPLATES 80
 #define MAX_IDS 32
+
+const gint64 fuzz_default_ms = 2000;
+const uint64_t fuzz_default_seed = 0;
+const unsigned fuzz_default_rounds = 0;
 
 /* Memory ends here, so that no transfer fills the machine's. */
 #define RAM_END UINT64_C(0x44000000)
@@ -37,8 +33,7 @@ typedef struct Template {
 } Template;
 
 typedef struct Fuzz {
-    const uint8_t *data;
-    size_t left;
+    FuzzBytes bytes;
     FakeHost *h;
     FakeDriver *d;
     RTest t;
@@ -55,22 +50,14 @@ static struct {
     unsigned accepted, refused, undelivered, completions;
 } seen;
 
-/* --- bytes that decide --- */
-
 static uint64_t take(Fuzz *f, unsigned bytes)
 {
-    uint64_t v = 0;
-
-    while (bytes-- && f->left) {
-        v = v << 8 | *f->data++;
-        f->left--;
-    }
-    return v;
+    return fuzz_take(&f->bytes, bytes);
 }
 
 static uint32_t below(Fuzz *f, uint32_t n)
 {
-    return take(f, n > 256 ? 2 : 1) % n;
+    return fuzz_below(&f->bytes, n);
 }
 
 /* A word that may mean something where it is put. */
@@ -449,78 +436,27 @@ static void (*const actions[])(Fuzz *f) = {
     do_memory_fault,
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    Fuzz f = { .data = data, .left = size };
+    Fuzz f = { .bytes = { data, size } };
 
     begin(&f);
-    for (unsigned i = 0; i < ACTIONS && f.left; i++) {
+    for (unsigned i = 0; i < ACTIONS && f.bytes.left; i++) {
         actions[below(&f, G_N_ELEMENTS(actions))](&f);
     }
     end(&f);
     return 0;
 }
 
-/* --- Check, whose runner is not here --- */
-
-void _mark_point(const char *file, int line)
+void fuzz_told(unsigned rounds)
 {
-    (void)file;
-    (void)line;
-}
-
-void _ck_assert_failed(const char *file, int line, const char *expr,
-                       const char *msg, ...)
-{
-    fprintf(stderr, "%s:%d: %s%s%s\n", file, line, expr, msg ? ": " : "",
-            msg ? msg : "");
-    abort();
-}
-
-#ifndef MLX5_LIBFUZZER
-
-static uint64_t from_env(const char *name, uint64_t otherwise)
-{
-    const char *value = g_getenv(name);
-
-    return value ? g_ascii_strtoull(value, NULL, 0) : otherwise;
-}
-
-static void fuzz_round(uint64_t seed)
-{
-    uint8_t data[ROUND_BYTES];
-    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-
-    for (size_t i = 0; i < sizeof(data); i++) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        data[i] = x >> 32;
-    }
-    LLVMFuzzerTestOneInput(data, sizeof(data));
-}
-
-int main(void)
-{
-    gint64 ms = from_env("MLX5_FUZZ_MS", 2000);
-    uint64_t seed = from_env("MLX5_FUZZ_SEED", g_get_real_time());
-    gint64 start = g_get_monotonic_time();
-    unsigned rounds = 0;
-
-    do {
-        printf("round MLX5_FUZZ_SEED=%" G_GUINT64_FORMAT "\n", (guint64)seed);
-        fflush(stdout);
-        alarm(HANG_S); /* no round lasts that long, unless it hangs */
-        fuzz_round(seed++);
-        rounds++;
-    } while (g_get_monotonic_time() - start < ms * 1000);
     printf("%u rounds: commands %u accepted, %u refused, %u not delivered; "
            "%u good completions\n", rounds, seen.accepted, seen.refused,
            seen.undelivered, seen.completions);
-    /* Any ten rounds get somewhere. */
-    return rounds >= 10 && (!seen.accepted || !seen.completions);
 }
 
-#endif
+bool fuzz_got_somewhere(unsigned rounds)
+{
+    /* Any ten rounds do. */
+    return rounds < 10 || (seen.accepted && seen.completions);
+}

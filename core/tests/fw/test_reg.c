@@ -309,6 +309,7 @@ START_TEST(ppcnt)
 
     c->received_eth_unicast = (Mlx5Traffic){ 3, 300 };
     c->received_eth_multicast = (Mlx5Traffic){ 4, 400 };
+    d->host->func->stats.rx_icrc_errors = 9;
     for (size_t i = 0; i < G_N_ELEMENTS(groups); i++) {
         memset(r + 2, 0, sizeof(r) - 2);
         MLX5_SET(ppcnt_reg, r, grp, groups[i]);
@@ -318,6 +319,9 @@ START_TEST(ppcnt)
                                        a_frames_received_ok_low), 7);
             ck_assert_uint_eq(MLX5_GET(eth_802_3_cntrs_grp_data_layout, set,
                                        a_octets_received_ok_low), 700);
+        } else if (groups[i] == 5) {
+            ck_assert_uint_eq(MLX5_GET(eth_extended_cntrs_grp_data_layout, set,
+                                       rx_icrc_encapsulated_low), 9);
         }
     }
     MLX5_SET(ppcnt_reg, r, grp, 0x10);
@@ -380,6 +384,9 @@ START_TEST(capability_masks)
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, ppcnt), 1);
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pplm), 1);
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pbmc), 0);
+    ck_assert_uint_eq(MLX5_GET(pcam_enhanced_features,
+                               MLX5_ADDR_OF(pcam_reg, p, enhanced_features),
+                               rx_icrc_encapsulated_counter), 1);
     MLX5_SET(pcam_reg, p, access_reg_group, 1);
     REG_FAILS(d, READ, 0x507f, p, sizeof(p), MLX5_SYND_PCAM_GROUP);
     for (uint32_t g = 0; g < 4; g++) {

@@ -604,6 +604,95 @@ START_TEST(not_ours)
 }
 END_TEST
 
+/* Put @pkt, as another card would say it, on the wire to card 1. */
+static void say(NTest *n, Mlx5Pkt *pkt)
+{
+    uint8_t frame[MLX5_ROCE_MAX_FRAME];
+    size_t len = mlx5_roce_encode(pkt, 0, frame);
+    g_autoptr(GBytes) bytes = g_bytes_new(frame, len);
+
+    n_arrive(n, 1, bytes);
+}
+
+static Mlx5Pkt answer_to_1(NTest *n)
+{
+    Mlx5Pkt pkt = { .op = MLX5_PKT_ACK, .first = true, .last = true,
+                    .dqpn = n->t[1]->a.qpn, .psn = 5, .npsn = 1,
+                    .mtu_bytes = MTU, .syndrome = 0x1f };
+
+    memcpy(pkt.addr.sgid, n_gid4[0], 16);
+    memcpy(pkt.addr.dgid, n_gid4[1], 16);
+    memcpy(pkt.addr.dmac, r_mac, 6);
+    pkt.addr.roce_version = 2;
+    pkt.addr.ipv4 = true;
+    pkt.addr.hop_limit = 64;
+    return pkt;
+}
+
+/* An answer counts if it comes from the peer, not from anybody. */
+START_TEST(strangers_answer)
+{
+    NTest *n = n_new(MLX5_QP_ST_RC);
+    FakeHost *h = n->t[1]->h;
+    RWqe w = rdma(n, 1, MLX5_OPCODE_RDMA_WRITE, SRC, DST, 8);
+    Mlx5Pkt pkt = answer_to_1(n);
+
+    n_connect(n, 1, n_gid4, 5);
+    r_put(&n->t[1]->a, &w);
+    r_ring(&n->t[1]->a);
+    pkt.addr.sgid[15]++;
+    say(n, &pkt);
+    told(h, "rx_roce_refused", 1);
+    r_quiet(&n->t[1]->a);
+    pkt.addr.sgid[15]--;
+    say(n, &pkt);
+    told(h, "rx_roce_refused", 1);
+    r_sent(&n->t[1]->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    /* Nor does a request to a number that nobody has. */
+    pkt.op = MLX5_PKT_WRITE;
+    pkt.dqpn = 0x7fff00;
+    say(n, &pkt);
+    told(h, "rx_roce_refused", 2);
+    n_free(n);
+}
+END_TEST
+
+/* Whoever asks an unreliable queue pair for an answer gets none (IBA 9.8.2). */
+START_TEST(unreliable_answer)
+{
+    NTest *n = n_new(MLX5_QP_ST_UC);
+    FakeHost *h = n->t[1]->h;
+    Mlx5Pkt pkt = answer_to_1(n);
+
+    n_connect(n, 1, n_gid4, 5);
+    pkt.svc = MLX5_SVC_UC;
+    pkt.op = MLX5_PKT_WRITE;
+    pkt.ackreq = true;
+    pkt.va = DST;
+    pkt.rkey = n->t[1]->key;
+    pkt.dma_len = pkt.len = 4;
+    pkt.bytes = (const uint8_t *)"said";
+    say(n, &pkt);
+    ck_assert_uint_eq(fake_mem_be32(h, DST), 0x73616964);
+    ck_assert_uint_eq(h->frames->len, 0);
+    n_free(n);
+}
+END_TEST
+
+/* The number of all queue pairs is for groups. */
+START_TEST(no_group)
+{
+    NTest *n = n_new(MLX5_QP_ST_RC);
+    Mlx5Pkt pkt = answer_to_1(n);
+
+    n_connect(n, 1, n_gid4, 5);
+    pkt.dqpn = MLX5_QPN_MULTICAST;
+    say(n, &pkt);
+    told(n->t[1]->h, "rx_roce_malformed", 1);
+    n_free(n);
+}
+END_TEST
+
 /* A masked compare and swap has no form on a wire: it fails after retries. */
 START_TEST(no_form)
 {
@@ -647,6 +736,9 @@ int main(void)
     tcase_add_loop_test(t, spoilt_frames, 0, 2);
     tcase_add_test(t, lying_frames);
     tcase_add_test(t, not_ours);
+    tcase_add_test(t, strangers_answer);
+    tcase_add_test(t, unreliable_answer);
+    tcase_add_test(t, no_group);
     tcase_add_test(t, no_form);
     suite_add_tcase(s, t);
     return t_main(s);
