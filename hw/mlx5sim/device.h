@@ -53,6 +53,20 @@ typedef struct Mlx5simEngine {
     bool busy;
 } Mlx5simEngine;
 
+/**
+ * Mlx5simAccount - what account.c shows; all atomic
+ * @on: count
+ * @reads, @writes: accesses to BAR0
+ * @bar_ns, @engine_ns: time inside the core, on vCPUs and on the engine
+ */
+typedef struct Mlx5simAccount {
+    bool on;
+    uint64_t reads;
+    uint64_t writes;
+    uint64_t bar_ns;
+    uint64_t engine_ns;
+} Mlx5simAccount;
+
 struct Mlx5simDevice {
     /*< private >*/
     PCIDevice parent_obj;
@@ -84,10 +98,32 @@ struct Mlx5simDevice {
     /* A vIOMMU translates our addresses. Written with the BQL. */
     bool behind_iommu;
     bool bus_master;
+    Mlx5simAccount account;
     Error *migration_blocker;
     unsigned vsc_pos;       /* of the vendor capability, in config space */
     unsigned vpd_pos;       /* the same of the vital product data */
 };
+
+/* account.c */
+void mlx5sim_account_init(Mlx5simDevice *s);
+
+/* Return: when an access began, 0 if nobody wants to know. */
+static inline int64_t mlx5sim_account_begin(Mlx5simDevice *s)
+{
+    return unlikely(qatomic_read(&s->account.on)) ? get_clock() : 0;
+}
+
+/* Add to @ns what has passed since @began, and one to @count unless NULL. */
+static inline void mlx5sim_account_end(int64_t began, uint64_t *ns,
+                                       uint64_t *count)
+{
+    if (unlikely(began)) {
+        qatomic_add(ns, get_clock() - began);
+        if (count) {
+            qatomic_inc(count);
+        }
+    }
+}
 
 /* host.c */
 extern const Mlx5HostOps mlx5sim_host_ops;

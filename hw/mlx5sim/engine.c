@@ -16,6 +16,7 @@
 /* Run one round of work, with the BQL where a vIOMMU wants it. */
 static bool mlx5sim_engine_round(Mlx5simDevice *s, bool timer_due, bool kicked)
 {
+    int64_t began = mlx5sim_account_begin(s);
     bool need_bql = qatomic_read(&s->behind_iommu);
     bool more = false;
 
@@ -31,6 +32,7 @@ static bool mlx5sim_engine_round(Mlx5simDevice *s, bool timer_due, bool kicked)
     if (need_bql) {
         bql_unlock();
     }
+    mlx5sim_account_end(began, &s->account.engine_ns, NULL);
     return more;
 }
 

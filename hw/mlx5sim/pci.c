@@ -72,12 +72,14 @@ static void mlx5sim_core_leave(Mlx5simDevice *s, bool had_lock)
 static uint64_t mlx5sim_bar_read(void *opaque, hwaddr offset, unsigned size)
 {
     Mlx5simDevice *s = opaque;
+    int64_t began = mlx5sim_account_begin(s);
     uint64_t value = UINT64_MAX;
     bool had_lock;
 
     if (mlx5sim_core_enter(s, &had_lock)) {
         value = mlx5_func_bar_read(s->func, offset, size);
     }
+    mlx5sim_account_end(began, &s->account.bar_ns, &s->account.reads);
     mlx5sim_core_leave(s, had_lock);
     return value;
 }
@@ -86,11 +88,13 @@ static void mlx5sim_bar_write(void *opaque, hwaddr offset, uint64_t value,
                               unsigned size)
 {
     Mlx5simDevice *s = opaque;
+    int64_t began = mlx5sim_account_begin(s);
     bool had_lock;
 
     if (mlx5sim_core_enter(s, &had_lock)) {
         mlx5_func_bar_write(s->func, offset, value, size);
     }
+    mlx5sim_account_end(began, &s->account.bar_ns, &s->account.writes);
     mlx5sim_core_leave(s, had_lock);
 }
 
@@ -459,6 +463,7 @@ static void mlx5sim_set_gone(Object *obj, bool value, Error **errp)
 static void mlx5sim_instance_init(Object *obj)
 {
     mlx5sim_props_init_instance(MLX5SIM(obj));
+    mlx5sim_account_init(MLX5SIM(obj));
 }
 
 /* By now no view of the guest's memory shows the device's any more. */
