@@ -5,6 +5,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import benchverb
 import builddriver
 import demo
 import gdbverb
@@ -146,6 +147,21 @@ def build_parser():
         help="how often the suites of hot-plug do it")
     add("--verbose", action="store_true",
         help="print all that guest suites print, as they print it")
+    new = verb("bench", benchverb.bench, "Measure the card beside Linux's "
+               "software RDMA (rxe) in the same guest, by the same programs, "
+               "in turns; print the medians, their ratios and the targets.")
+    add = new.add_argument
+    add("--guest", default="trixie", metavar="G", help=GUEST_HELP)
+    add("--repeat", type=int, default=3, metavar="N",
+        help="measure each figure N times and take the median (default: 3)")
+    add("--only", default="", metavar="REGEX",
+        help="only rows whose name or title matches")
+    add("--list", action="store_true", help="name the rows")
+    add("--json", metavar="FILE", help="write all samples, too")
+    add("--svg", metavar="FILE", help="draw the ratios, too")
+    add("--markdown", metavar="FILE", help="write the table as Markdown, too")
+    add("--strict", action="store_true",
+        help="status 1 if a target is missed")
     new = verb("build-driver", builddriver.build_driver, "Build RDMA core, "
                "mlx5_core and mlx5_ib with debug information for the guest's "
                "kernel; guests use them from then on.")

@@ -151,17 +151,18 @@ class Lines:
 
 
 # @rxe: b has rxe. @faults: wire.Faults. @pcap: file for what passes at a, or
-# None. @more: properties of the cards.
-Wiring = namedtuple("Wiring", "rxe faults pcap mtu more share qemu_args cold",
+# None. @more: properties of the cards. @rxe_a: a has rxe, too.
+Wiring = namedtuple("Wiring", "rxe faults pcap mtu more share qemu_args cold "
+                    "rxe_a",
                     defaults=(False, wire.Faults(), None, 1500, (), None, (),
-                              False))
+                              False, False))
 
 
 class Pair:
     """Two running guests."""
 
     def __init__(self, emulator, image, wiring):
-        self.a = Side("a", 1, False)
+        self.a = Side("a", 1, wiring.rxe_a)
         self.b = Side("b", 2, wiring.rxe)
         self.wiring = wiring
         self.relay = None
