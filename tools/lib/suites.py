@@ -30,7 +30,7 @@ A guest suite is a folder with a file suite.ini:
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
     serves = yes             a web server here serves it: served.py
 
-The folder, lib.sh, ask.py and netclient.py of guest-tests/suites/ and what was
+The folder, lib.sh and the modules of Python in guest-tests/suites/, and what was
 built lie at /share in the guest, where `run` starts as root and prints TAP. SLOW is how many
 times as long as others the guest takes; our own timeouts take that into
 account. The files `expected` and
@@ -273,7 +273,7 @@ def guest_options(entry, share):
 def stage(folder, entry, guest, image, out):
     """Put a suite's files and programs into the folder @out."""
     shutil.copytree(folder, out, dirs_exist_ok=True)
-    for name in ("lib.sh", "ask.py", "netclient.py"):
+    for name in ("lib.sh", "ask.py", "netclient.py", "tap.py"):
         shutil.copy2(SUITES / name, out)
     shutil.copy2(KERNEL_LOG, out / "kernel-log.common")
     libs = entry.get("libs", "-libverbs").split()
