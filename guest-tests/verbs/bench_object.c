@@ -100,6 +100,22 @@ static void *make_qp(struct rig *rig, void *with)
     return ibv_create_qp(rig->pd, &init);
 }
 
+/* A queue pair that is ready and connected, to itself, and has nothing to do. */
+static void *make_idle_qp(struct rig *rig, void *with)
+{
+    struct rig_pair pair = { .rig = rig, .attr = { RIG_DEFAULTS } };
+    struct rig_side *s = &pair.a;
+
+    pair.attr.type = IBV_QPT_RC;
+    pair.attr.mtu = rig->port.active_mtu;
+    s->qp = make_qp(rig, with);
+    if (s->qp && (rig_to_init(&pair, s) || rig_to_rtr(&pair, s, s) ||
+                  rig_to_rts(&pair, s))) {
+        tap_die("connecting a queue pair: %s", strerror(errno));
+    }
+    return s->qp;
+}
+
 static void *make_cq(struct rig *rig, void *with)
 {
     (void)with;
@@ -129,6 +145,7 @@ static int free_mr(void *object)
 
 static const struct kind kinds[] = {
     { "qp", make_qp, free_qp },
+    { "ready-qp", make_idle_qp, free_qp },
     { "cq", make_cq, free_cq },
     { "mr", make_mr, free_mr },
 };

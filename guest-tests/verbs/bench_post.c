@@ -44,6 +44,7 @@ struct flow {
     struct rig_pair pair;
     struct mlx5dv_qp dv;
     uint32_t posted, done;
+    uint32_t uidx_be;          /* by which the library knows the queue pair */
 };
 
 struct post {
@@ -102,15 +103,38 @@ static void set_up(struct post *p)
     make_list(p);
 }
 
+/* Return: the place of completion @n, counted from the first one. */
+static struct mlx5_cqe64 *cqe_at(struct post *p, uint32_t n)
+{
+    uint8_t *at = (uint8_t *)p->dv.buf +
+                  (size_t)(n & (p->dv.cqe_cnt - 1)) * p->dv.cqe_size;
+
+    return (struct mlx5_cqe64 *)(at + p->dv.cqe_size - 64);
+}
+
+/* Learn from the card's completions what they call the queue pairs. */
+static void learn(struct post *p)
+{
+    for (uint32_t n = 0; n < p->dv.cqe_cnt; n++) {
+        const struct mlx5_cqe64 *cqe = cqe_at(p, n);
+
+        for (unsigned i = 0; i < p->flows; i++) {
+            if ((be32toh(cqe->sop_drop_qpn) & 0xffffff) ==
+                p->flow[i].pair.a.qp->qp_num) {
+                p->flow[i].uidx_be = cqe->srqn_uidx;
+            }
+        }
+    }
+}
+
 /* What the card would write of the last work request of a list. */
 static void complete(struct post *p, struct flow *f)
 {
     uint32_t n = p->cqe++;
-    uint8_t *at = (uint8_t *)p->dv.buf +
-                  (size_t)(n & (p->dv.cqe_cnt - 1)) * p->dv.cqe_size;
-    struct mlx5_cqe64 *cqe = (struct mlx5_cqe64 *)(at + p->dv.cqe_size - 64);
+    struct mlx5_cqe64 *cqe = cqe_at(p, n);
     uint32_t qpn = f->pair.a.qp->qp_num;
 
+    cqe->srqn_uidx = f->uidx_be;
     cqe->sop_drop_qpn = htobe32((uint32_t)MLX5_OPCODE_RDMA_WRITE << 24 | qpn);
     cqe->wqe_counter = htobe16(f->posted - 1);
     *(volatile uint8_t *)&cqe->op_own = MLX5_CQE_REQ << 4 |
@@ -120,10 +144,14 @@ static void complete(struct post *p, struct flow *f)
 static void post_one(struct post *p, struct flow *f, unsigned number)
 {
     struct ibv_send_wr *bad;
+    int rc;
 
     p->wr[p->list - 1].wr_id = number;
-    if (ibv_post_send(f->pair.a.qp, p->wr, &bad)) {
-        tap_die("ibv_post_send: %s", strerror(errno));
+    rc = ibv_post_send(f->pair.a.qp, p->wr, &bad);
+    if (rc) {
+        tap_die("%s: ibv_post_send on QP %u of %u, %u posted, %u done, at %td: "
+                "%s", p->alone ? "alone" : "with the card", number, p->flows,
+                f->posted, f->done, bad - p->wr, strerror(rc));
     }
     f->posted += p->list;
     if (p->alone) {
@@ -233,6 +261,7 @@ void bench_post(struct rig *rig, int argc, char **argv)
     run(&p);
     card = run(&p);
     drain(&p);
+    learn(&p);
     exit_ns(&p);
     exits = exit_ns(&p);
     take_doorbells_away(&p);

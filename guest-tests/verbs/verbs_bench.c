@@ -7,7 +7,7 @@
  *                                          destroyed in a second
  *   verbs_bench scale DEVICE qp|mr COUNT   microseconds of a creation and of a
  *                                          message beside COUNT idle objects
- *   verbs_bench hold DEVICE qp|cq|mr N M   makes N; M more at SIGUSR1; then
+ *   verbs_bench hold DEVICE KIND N M        makes N; M more at SIGUSR1; then
  *                                          waits for a signal to end
  *   verbs_bench post DEVICE QPS LIST       8-byte writes in a second: with the
  *                                          card, and the guest's part alone

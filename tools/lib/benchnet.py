@@ -109,7 +109,9 @@ class Wire:
 
     def sample(self, context, side):
         rxe = side != "mlx5sim"
-        wiring = pair.Wiring(rxe=rxe, rxe_a=rxe)
+        wiring = pair.Wiring(
+            rxe=rxe, rxe_a=rxe,
+            more=[context.device] if context.device else [])
         program = (f"exec timeout 100 {self.options} -F -d $DEV -x $GID "
                    f"-n {self.iterations[side]}")
         said = {"a": [], "b": []}

@@ -78,11 +78,12 @@ def counts(measure, title):
                 f"{measure}_counts", figure) for figure, what, unit in (
                     ("accesses", "accesses to the BAR", ""),
                     ("bar_ns", "in the card on the vCPU", "ns"),
-                    ("engine_ns", "in the card's thread", "ns"))]
+                    ("engine_ns", "in the card's thread", "ns"),
+                    ("switches", "times that a thread of QEMU sleeps", ""))]
 
 
-def idle_memory(kind, what):
-    return Row(f"memory_{kind}", f"emulator's memory per idle {what}", "KiB",
+def idle_memory(name, kind, what):
+    return Row(f"memory_{name}", f"emulator's memory per idle {what}", "KiB",
                "memory", "emulator_kib",
                Beside("guest's own", kind, None, "guest_kib"),
                no_more_than(1), side=kind)
@@ -134,7 +135,8 @@ ROWS = [
         "per_s", RXE, at_least(1)),
     *scale("qp", "QP", 10, 1000, 30000),
     *scale("mr", "MR", 10, 100000),
-    idle_memory("qp", "QP"), idle_memory("cq", "CQ"), idle_memory("mr", "MR"),
+    idle_memory("qp", "ready-qp", "QP"), idle_memory("cq", "cq", "CQ"),
+    idle_memory("mr", "mr", "MR"),
     Row("probe", "modprobe to port ACTIVE", "s", "probe", "s",
         target=no_more_than(1.5)),
     Row("probe_card", "inside the card meanwhile", "%", "probe",

@@ -15,7 +15,8 @@ import verbs
 from benchmeasures import MEASURES
 from step import Failure, say
 
-Context = namedtuple("Context", "emulator guest")
+# @device: more properties of the card.
+Context = namedtuple("Context", "emulator guest device")
 
 
 def chosen(pattern):
@@ -41,7 +42,7 @@ def take(measure, context, repeat):
     Return: {side: [figures]}."""
     samples = {side: [] for side in measure.sides}
     with measure.open(context) as sample:
-        for _ in range(repeat):
+        for _ in range(1 if getattr(measure, "once", False) else repeat):
             for side in measure.sides:
                 samples[side].append(sample(side))
     return samples
@@ -73,6 +74,8 @@ def run_rows(rows, context, repeat):
                 got[name] = medians(samples[name])
         outcomes.append(benchtable.judge(row, got))
         say(benchout.line(outcomes[-1]))
+    for trouble in sorted({o.trouble for o in outcomes if o.trouble}):
+        say(trouble)
     return outcomes, samples
 
 
@@ -103,7 +106,7 @@ def bench(args):
         raise Failure("--repeat takes a number from 1 on", 2)
     rows = chosen(args.only)
     emulator, image = verbs.prepare(args.guest)
-    context = Context(emulator, args.guest)
+    context = Context(emulator, args.guest, args.device)
     facts = benchhost.describe(context, image)
     say(benchhost.described(facts))
     outcomes, samples = run_rows(rows, context, args.repeat)

@@ -156,6 +156,8 @@ def build_parser():
         help="measure each figure N times and take the median (default: 3)")
     add("--only", default="", metavar="REGEX",
         help="only rows whose name or title matches")
+    add("--device", default="", metavar="OPTS",
+        help="more properties of the card, e.g. blueflame=off")
     add("--list", action="store_true", help="name the rows")
     add("--json", metavar="FILE", help="write all samples, too")
     add("--svg", metavar="FILE", help="draw the ratios, too")
