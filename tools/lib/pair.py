@@ -103,9 +103,8 @@ class Side:
     def set_up(self, mtu):
         """Give the guest's interface its addresses."""
         steps = [RXE] if self.rxe else []
-        net = "eth0" if self.rxe else (
-            "$(ls /sys/class/infiniband/mlx5_0/device/net)")
-        steps.append(f"set -- {net} {self.number} {3 - self.number} {mtu}")
+        steps.append(f"set -- {self.net()} {self.number} {3 - self.number} "
+                     f"{mtu}")
         steps.append(ADDRESSES)
         steps += [RXE_LINK] if self.rxe else []
         steps.append(f"port=/sys/class/infiniband/{self.device()}/ports/1")
@@ -118,6 +117,19 @@ class Side:
 
     def device(self):
         return "rxe0" if self.rxe else "mlx5_0"
+
+    def net(self):
+        """Return the interface, as a shell says it."""
+        return ("eth0" if self.rxe else
+                "$(ls /sys/class/infiniband/mlx5_0/device/net)")
+
+    def capture(self, command, timeout_s=600):
+        """Run a shell's command with run()'s environment. Return: status,
+        output."""
+        words = "; ".join(f"export {k}={v}" for k, v in self.environment())
+        status, out, err = self.guest.agent.capture(
+            ["sh", "-c", f"{words}; {command}"], timeout_s)
+        return status, out + err
 
     def environment(self):
         other = 3 - self.number
@@ -208,21 +220,20 @@ class Pair:
                 side.guest.stop()
         self._folder.cleanup()
 
-    def run(self, server, client, sink):
-        """Run a command in each guest, that of b when that of a listens or
-        has had the time to.
+    def run(self, server, client, sink, back=False):
+        """Run a command in each guest, the client's when the server listens
+        or has had the time to. The server is a, with @back b.
 
         @sink: called with a side's name, 1 or 2 for its stream, and a line.
-        Return: both exit statuses."""
+        Return: the exit statuses of a and b."""
         ready = threading.Event()
-        for side in (self.a, self.b):
+        ends = (self.b, self.a) if back else (self.a, self.b)
+        for side in ends:
             side.status = side.ended_at = None
-        threads = [
-            threading.Thread(target=run_side, args=(
-                self.a, self.b, ["sh", "-c", WATCHED, "sh", *server], ready,
-                sink)),
-            threading.Thread(target=run_side, args=(
-                self.b, self.a, client, ready, sink))]
+        server = ["sh", "-c", WATCHED, "sh", *server]
+        threads = [threading.Thread(target=run_side, args=(
+            ends[i], ends[1 - i], (server, client)[i], ready, sink, not i))
+            for i in range(2)]
         threads[0].start()
         ready.wait()
         threads[1].start()
@@ -231,7 +242,7 @@ class Pair:
         return self.a.status, self.b.status
 
 
-def run_side(side, other, argv, ready, sink):
+def run_side(side, other, argv, ready, sink, serves):
     """Run the command of a side to its end."""
     lines = [Lines(lambda line: sink(side.name, 1, line)),
              Lines(lambda line: sink(side.name, 2, line), ready.set)]
@@ -241,7 +252,7 @@ def run_side(side, other, argv, ready, sink):
         if told or other.ended_at is None or \
                 time.monotonic() < other.ended_at + GRACE_S:
             return
-        if side.name == "a" or other.status:
+        if serves or other.status:
             told.append(True)
             say(f"{side.name} still runs {GRACE_S} s after {other.name} "
                 f"ended: stopped")

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The suites pair and pair-bad: two guests on one wire, two cards or a card
-and Linux's software RDMA (rxe), on a good wire and on a bad one.
-
-Each row is a command for the server and one for the client. Programs that
-compare what arrives are preferred; the bad wire must cost time and nothing
-else.
+"""The suites pair, pair-bad and pair-all: two guests on one wire, two cards or
+a card and Linux's software RDMA (rxe), on a good wire and on a bad one, which
+must cost time and nothing else. What is run: pairrows.py.
 """
 
+import re
 import subprocess
-from collections import namedtuple
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import build
 import host
 import kernellog
+import pairrows
 import wire
 from pair import Pair, Wiring
 from paths import REPO
@@ -22,71 +21,41 @@ from results import FAIL, PASS, Result
 
 LIMIT_S = 60
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
-# @rxe: it runs against rxe, too.
-Row = namedtuple("Row", "name server client rxe", defaults=(True,))
+SHARE = REPO / "guest-tests/pair"
 
 
-def perftest(program, options, rxe=True):
-    """Return the Row of a program of perftest."""
-    words = f"{program} -d $DEV -x $GID -F {options}"
-    return Row(f"{program} {options}", words, f"{words} $PEER", rxe)
+def shell(command, limit_s):
+    return ["sh", "-c", "set -a; [ ! -e /tmp/addresses ] || . /tmp/addresses; "
+            f"exec timeout {limit_s} sh -c '{command}'"]
 
 
-def pingpong(kind, options, rxe=True):
-    words = f"ibv_{kind}_pingpong -d $DEV -g $GID {options}"
-    return Row(f"ibv_{kind}_pingpong {options}", words, f"{words} $PEER", rxe)
-
-
-# rping keeps what it sends and compares what comes back (-V).
-PROGRAMS = [
-    Row("ping", "true", "ping -q -c 3 -i 0.2 $PEER && "
-        "ping -q -c 3 -i 0.2 $PEER6"),
-    pingpong("rc", "-c -n 200"),
-    pingpong("uc", "-c -n 200"),
-    pingpong("ud", "-c -s 1000 -n 200"),
-    pingpong("srq", "-c -n 200"),
-    pingpong("xsrq", "-n 200", False),
-    perftest("ib_write_bw", "-s 65536 -n 200"),
-    perftest("ib_read_bw", "-s 65536 -n 100"),
-    perftest("ib_send_bw", "-s 3000 -n 200"),
-    perftest("ib_send_bw", "-c UD -s 1000 -n 200"),
-    perftest("ib_atomic_bw", "-n 200"),
-    perftest("ib_write_lat", "-n 100"),
-    perftest("ib_send_bw", "-e -s 3000 -n 100"),
-    Row("rping, IPv4", "rping -s -V -C 50 -S 4000",
-        "rping -c -a $PEER -V -C 50 -S 4000"),
-    Row("rping, IPv6", "rping -s -a :: -V -C 10",
-        "rping -c -a $PEER6 -V -C 10"),
-    Row("ucmatose", "ucmatose", "ucmatose -s $PEER"),
-    Row("udaddy", "udaddy", "udaddy -s $PEER"),
-    Row("rstream, data verified", "rstream -T v -S 65536 -C 50",
-        "rstream -T v -s $PEER -S 65536 -C 50", False),
-]
-BAD = [
-    pingpong("rc", "-c -n 300"),
-    perftest("ib_write_bw", "-s 65536 -n 100"),
-    perftest("ib_read_bw", "-s 65536 -n 60"),
-    perftest("ib_send_bw", "-s 30000 -n 100"),
-    perftest("ib_atomic_bw", "-n 200"),
-    Row("rping", "rping -s -V -C 100 -S 20000",
-        "rping -c -a $PEER -V -C 100 -S 20000"),
-    Row("rstream, data verified", "rstream -T v -S 65536 -C 50",
-        "rstream -T v -s $PEER -S 65536 -C 50", False),
-]
-
-
-def shell(command):
-    return ["sh", "-c", f"exec timeout {LIMIT_S} sh -c '{command}'"]
-
-
-def run_row(both, row, name):
+def run_row(both, row, name, back=False, limit_s=LIMIT_S):
     """Return the Result of a row."""
     text = []
-    statuses = both.run(shell(row.server), shell(row.client),
-                        lambda who, _, line: text.append(f"{who}: {line}"))
-    if statuses == (0, 0):
-        return Result(name, PASS, "")
-    return Result(name, FAIL, f"status {statuses}\n" + "".join(text[-30:]))
+    began = time.monotonic()
+    statuses = both.run(shell(row.server, limit_s),
+                        shell(row.client, limit_s),
+                        lambda who, _, line: text.append(f"{who}: {line}"),
+                        back)
+    said = "".join(text)
+    took = f"{time.monotonic() - began:.1f} s"
+    if statuses != (0, 0):
+        return Result(name, FAIL, f"status {statuses}, {took}\n" +
+                      "".join(text[-30:]))
+    if row.said and not re.search(row.said, said):
+        return Result(name, FAIL, f"nobody said {row.said}\n" + said[-3000:])
+    return Result(name, PASS, took)
+
+
+def run_rows(context, both, rows, prefix, back=False):
+    """Return the Results of @rows; tell each if asked to."""
+    found = []
+    for row in rows:
+        found.append(run_row(both, row, f"{prefix}: {row.name}", back))
+        if context.verbose:
+            print(f"{found[-1].status} {found[-1].name}: {found[-1].detail}",
+                  flush=True)
+    return found
 
 
 def tshark(path):
@@ -115,16 +84,20 @@ def tshark(path):
                    FAIL if missing else PASS, f"missing: {missing}")]
 
 
+def end_of(both, prefix):
+    """Return Results on what the kernels said."""
+    return [Result(f"{prefix}: {side.name}: {r.name}", r.status, r.detail)
+            for side in (both.a, both.b)
+            for r in kernellog.check(side.guest, False, [KERNEL_LOG])]
+
+
 def run_pair(context, prefix, programs, wiring, check=None):
     """Run @programs between two guests. Return: Results."""
     image = build.build(context.guest)
     with Pair(context.emulator, image, wiring) as both:
-        found = [run_row(both, row, f"{prefix}: {row.name}")
-                 for row in programs if row.rxe or not wiring.rxe]
-        for side in (both.a, both.b):
-            found += [Result(f"{prefix}: {side.name}: {r.name}", r.status,
-                             r.detail) for r in
-                      kernellog.check(side.guest, False, [KERNEL_LOG])]
+        found = run_rows(context, both, [row for row in programs if row.rxe
+                                         or not wiring.rxe], prefix)
+        found += end_of(both, prefix)
         if check:
             found.append(check(both))
     return found
@@ -134,11 +107,12 @@ def run(context):
     """The suite pair. Return: Results."""
     with TemporaryDirectory() as folder:
         pcap = Path(folder, "wire.pcap")
-        found = run_pair(context, "two cards", PROGRAMS, Wiring(pcap=pcap))
+        found = run_pair(context, "two cards", pairrows.PROGRAMS,
+                         Wiring(pcap=pcap))
         found += tshark(pcap)
-    large = [row for row in PROGRAMS if "65536" in row.name]
+    large = [row for row in pairrows.PROGRAMS if "65536" in row.name]
     found += run_pair(context, "path MTU 4096", large, Wiring(mtu=4200))
-    return found + run_pair(context, "a card and rxe", PROGRAMS,
+    return found + run_pair(context, "a card and rxe", pairrows.PROGRAMS,
                             Wiring(rxe=True))
 
 
@@ -154,7 +128,46 @@ def was_bad(both):
 def run_bad(context):
     """The suite pair-bad. Return: Results."""
     faults = wire.Faults(0.01, 0.01, 0.01)
-    return (run_pair(context, "two cards", BAD, Wiring(faults=faults),
+    rows = pairrows.BAD + pairrows.BAD_ALL
+    return (run_pair(context, "two cards", rows, Wiring(faults=faults),
                      was_bad) +
-            run_pair(context, "a card and rxe", BAD,
+            run_pair(context, "a card and rxe", rows,
                      Wiring(rxe=True, faults=faults), was_bad))
+
+
+def more_addresses(both, prefix):
+    """Give both guests a VLAN and names for their addresses. Return: Results
+    on that."""
+    found = []
+    for side in (both.a, both.b):
+        status, text = side.capture(f"/share/addresses {side.net()} "
+                                    f"{side.number} {3 - side.number}")
+        found.append(Result(f"{prefix}: {side.name} has all addresses",
+                            FAIL if status else PASS, text))
+    return found
+
+
+def run_all(context):
+    """The suite pair-all. Return: Results."""
+    kinds, verbs = pairrows.all_kinds(), pairrows.verbs_of_perftest()
+    with TemporaryDirectory() as folder:
+        pcap = Path(folder, "wire.pcap")
+        found = all_on(context, Wiring(pcap=pcap),
+                       [("two cards", kinds, False)])
+        found += tshark(pcap)
+    found += all_on(context, Wiring(), [("two cards, perftest", verbs, False)])
+    rows = [row for row in kinds + verbs if row.rxe]
+    return found + all_on(context, Wiring(rxe=True),
+                          [("the card serves rxe", rows, False),
+                           ("rxe serves the card", rows, True)])
+
+
+def all_on(context, wiring, parts):
+    """Run @parts, (name, rows, whether b serves), on a pair with all kinds of
+    address. Return: Results."""
+    with Pair(context.emulator, build.build(context.guest),
+              wiring._replace(share=SHARE)) as both:
+        found = more_addresses(both, parts[0][0])
+        for prefix, rows, back in parts:
+            found += run_rows(context, both, rows, prefix, back)
+        return found + end_of(both, parts[0][0])

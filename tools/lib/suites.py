@@ -62,6 +62,7 @@ import inspectsuite
 import kernellog
 import kmodules
 import machine
+import pairnvme
 import pairsuite
 import programs
 import propsuite
@@ -124,6 +125,14 @@ def every():
     suites.append(Suite("pair-bad", "the same on a wire that loses, doubles "
                         "and reorders 1 % of the frames", False,
                         pairsuite.run_bad))
+    suites.append(Suite("pair-all", "perftest's verbs, ping-pongs over each "
+                        "kind of address, rdma_cm, VLANs, multicast; two "
+                        "cards, a card and rxe in both directions", False,
+                        pairsuite.run_all))
+    suites.append(Suite("pair-nvme", "NVMe over RDMA between two guests, fio "
+                        "verifies; the target's link pulled, its device taken "
+                        "away; two cards, a card and rxe, a bad wire", False,
+                        pairnvme.run))
     suites.append(Suite("properties", "each property of the card changed by "
                         "itself: what vanishes, and that the rest works",
                         False, propsuite.run))
