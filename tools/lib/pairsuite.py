@@ -41,7 +41,7 @@ def run_row(both, row, name, back=False, limit_s=LIMIT_S):
     took = f"{time.monotonic() - began:.1f} s"
     if statuses != (0, 0):
         return Result(name, FAIL, f"status {statuses}, {took}\n" +
-                      "".join(text[-30:]))
+                      "".join(text[-60:]))
     if row.said and not re.search(row.said, said):
         return Result(name, FAIL, f"nobody said {row.said}\n" + said[-3000:])
     return Result(name, PASS, took)
