@@ -21,25 +21,29 @@ from step import Failure, say
 # Once b has ended, a may still say what it has to; a failed a stops b.
 GRACE_S = 15
 READY = "\x1emlx5sim: ready"
-# Printed when something listens that did not before, or after five seconds.
-# Words: the command.
+# Printed when something listens that did not before, or after some seconds.
+# Words: how many, the command.
 WATCHED = """
 listeners()
 {
-    { awk '$4 == "0A"' /proc/net/tcp /proc/net/tcp6
-      rdma resource show cm_id 2> /dev/null | grep LISTEN; } | wc -l
+    awk '$4 == "0A" { print $2, $10 }' /proc/net/tcp /proc/net/tcp6
+    rdma resource show cm_id 2> /dev/null | grep LISTEN
 }
 before=$(listeners)
+tries=$(($1 * 5))
+shift
 (
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25
-    do
+    while [ $tries -gt 0 ]; do
         sleep 0.2
-        [ "$(listeners)" -le "$before" ] || break
+        tries=$((tries - 1))
+        listeners | grep -qvxF "$before" && break
     done
     echo '%s' >&2
 ) &
 exec "$@"
 """ % READY
+# How long to wait for who may never listen.
+LISTEN_S = 5
 
 # Words: the interface, this end's number, the other's, the MTU.
 ADDRESSES = """
@@ -220,9 +224,9 @@ class Pair:
                 side.guest.stop()
         self._folder.cleanup()
 
-    def run(self, server, client, sink, back=False):
+    def run(self, server, client, sink, back=False, listen_s=LISTEN_S):
         """Run a command in each guest, the client's when the server listens
-        or has had the time to. The server is a, with @back b.
+        or has had @listen_s for it. The server is a, with @back b.
 
         @sink: called with a side's name, 1 or 2 for its stream, and a line.
         Return: the exit statuses of a and b."""
@@ -230,7 +234,7 @@ class Pair:
         ends = (self.b, self.a) if back else (self.a, self.b)
         for side in ends:
             side.status = side.ended_at = None
-        server = ["sh", "-c", WATCHED, "sh", *server]
+        server = ["sh", "-c", WATCHED, "sh", str(listen_s), *server]
         threads = [threading.Thread(target=run_side, args=(
             ends[i], ends[1 - i], (server, client)[i], ready, sink, not i))
             for i in range(2)]

@@ -9,8 +9,10 @@ too.
 from collections import namedtuple
 
 # @rxe: it runs against rxe, too.
-# @said: what the client's output has to match.
-Row = namedtuple("Row", "name server client rxe said", defaults=(True, None))
+# @said: what the output has to match.
+# @listens: the server does, by TCP or by rdma_cm.
+Row = namedtuple("Row", "name server client rxe said listens",
+                 defaults=(True, None, True))
 
 BIG = 1 << 23                 # the last size of perftest's -a
 UD_BIG = 1024                 # and of a datagram's
@@ -219,7 +221,7 @@ MANAGER = [
 def mckey(name, group):
     words = f"mckey -m {group} -C 10 -b $SELF"
     return Row(f"mckey, {name}", words, f"{words} -s", True,
-               "data transfers complete")
+               "data transfers complete", False)
 
 
 # Linux joins no IPv6 group by RoCE v2 (cma.c), whatever the device.
