@@ -108,7 +108,8 @@ BAD_ALL = [
     perftest("ib_write_bw", "-b -s 65536 -n 60"),
     perftest("ib_write_bw", "-q 8 -s 30000 -n 20"),
     perftest("ib_write_lat", "-s 4096 -n 100"),
-    perftest("ib_read_bw", "-b -s 65536 -n 40"),
+    # unknown: reading much from rxe the card once ran out of retries here.
+    perftest("ib_read_bw", "-b -s 65536 -n 40", False),
     perftest("ib_read_bw", "-q 8 -s 30000 -n 20"),
     perftest("ib_read_lat", "-s 4096 -n 100"),
     perftest("ib_send_bw", "-b -s 65536 -n 40"),
