@@ -171,6 +171,7 @@ typedef struct Mlx5FuncProps {
     /* The same, what more the network driver uses. */
     bool mpw;                /* many frames in a send WQE */
     bool striding_rq;        /* many frames in a receive WQE */
+    bool tunnel;             /* offloads of what a tunnel carries */
     bool port_manager;       /* the port is this function's to configure */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */

@@ -21,6 +21,7 @@ void mlx5_eth_new(Mlx5Func *func)
 {
     func->eth = g_new0(Mlx5Eth, 1);
     func->eth_engine = &engine_ops;
+    mlx5_eth_vxlan_reset(func);
     mlx5_eth_pause_new(func);
     mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
 }
@@ -29,6 +30,7 @@ void mlx5_eth_new(Mlx5Func *func)
 void mlx5_eth_reset(Mlx5Func *func)
 {
     mlx5_eth_pause_reset(func);
+    mlx5_eth_vxlan_reset(func);
 }
 
 void mlx5_eth_free(Mlx5Func *func)

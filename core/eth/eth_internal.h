@@ -23,7 +23,11 @@ typedef struct Mlx5Pause {
 struct Mlx5Eth {
     Mlx5EthTap tap, roce;
     Mlx5Pause pause;
+    Mlx5VxlanPorts vxlan;
 };
+
+/* vxlan.c */
+void mlx5_eth_vxlan_reset(Mlx5Func *func);
 
 /* pause.c */
 void mlx5_eth_pause_new(Mlx5Func *func);
@@ -66,15 +70,44 @@ uint8_t mlx5_eth_tx_multi(Mlx5Sq *sq, const Mlx5EthWqe *wqe, uint64_t *bytes);
 /** Change a memory key. Return: 0 or the syndrome of the error completion. */
 uint8_t mlx5_eth_umr(Mlx5Sq *sq, const Mlx5EthWqe *wqe);
 
-/* lso.c */
+/** Where a WQE says that the IP header in a tunnel is. */
+typedef struct Mlx5EthSwp {
+    uint32_t inner_l3;       /* 0: it says nothing */
+    bool ipv6;
+} Mlx5EthSwp;
+
+/** The frame or the IP packet in a tunnel. */
+typedef struct Mlx5EthInner {
+    uint32_t off;
+    Mlx5FrameInfo info;      /* offsets from off */
+} Mlx5EthInner;
 
 /**
- * Cut @hdr_len bytes of headers and the payload behind them (together @len at
- * @packet) into frames of at most @mss bytes of payload.
- * Return: false if the headers are neither TCP nor UDP over IP.
+ * Find what is in the tunnel of a frame, parsed to @outer, that @sq sends.
+ * Return: false if there is no IP packet.
+ */
+bool mlx5_eth_find_inner(const Mlx5Sq *sq, const uint8_t *frame, size_t len,
+                         const Mlx5FrameInfo *outer, const Mlx5EthSwp *swp,
+                         Mlx5EthInner *inner);
+
+/* lso.c */
+
+/** How a WQE wants a packet cut. */
+typedef struct Mlx5EthCut {
+    size_t hdr_len;          /* headers that each frame begins with */
+    uint32_t mss;            /* payload of a frame, at most */
+    uint32_t metadata;
+    Mlx5EthSwp swp;
+} Mlx5EthCut;
+
+/**
+ * Cut headers and the payload behind them, together @len at @packet, into
+ * frames.
+ * Return: false if the headers are neither TCP nor UDP over IP, nor a tunnel
+ * with these.
  */
 bool mlx5_eth_lso(Mlx5Sq *sq, const uint8_t *packet, size_t len,
-                  size_t hdr_len, uint32_t mss, uint32_t metadata);
+                  const Mlx5EthCut *cut);
 
 /* loopback.c */
 
@@ -100,7 +133,9 @@ typedef struct Mlx5Packet {
     uint32_t reg[MLX5_REG_COUNT];
     bool checked;            /* l4_ok and csum are known */
     bool l4_ok;
+    bool inner_l4_ok;        /* known with @tunnel */
     uint16_t csum;           /* over the IP packet */
+    const Mlx5Tunnel *tunnel; /* that the receiver looks into; NULL: none */
     uint32_t flow_tag;       /* of the entry that chose the queue */
     uint32_t hash;
     uint8_t hash_type;

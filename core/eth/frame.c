@@ -23,20 +23,32 @@
 enum { EXT_HOP_BY_HOP = 0, EXT_ROUTING = 43, EXT_FRAGMENT = 44,
        EXT_DEST_OPTIONS = 60 };
 
-static uint64_t csum_add(uint64_t sum, const uint8_t *p, size_t len)
-{
-    for (; len >= 2; len -= 2, p += 2) {
-        sum += mlx5_get_be16(p);
-    }
-    return len ? sum + (p[0] << 8) : sum;
-}
-
 static uint16_t csum_fold(uint64_t sum)
 {
     while (sum >> 16) {
         sum = (sum & 0xffff) + (sum >> 16);
     }
     return sum;
+}
+
+/* Most of it in words as they lie in memory: only the result's byte order
+ * depends on that (RFC 1071 2(B)). */
+static uint64_t csum_add(uint64_t sum, const uint8_t *p, size_t len)
+{
+    uint64_t native = 0;
+
+    for (; len >= sizeof(uint64_t); len -= sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, p, sizeof(word));
+        native += (word & UINT32_MAX) + (word >> 32);
+        p += sizeof(word);
+    }
+    sum += GUINT16_FROM_BE(csum_fold(native));
+    for (; len >= 2; len -= 2, p += 2) {
+        sum += mlx5_get_be16(p);
+    }
+    return len ? sum + (p[0] << 8) : sum;
 }
 
 uint16_t mlx5_csum(const uint8_t *p, size_t len)
@@ -216,6 +228,16 @@ void mlx5_frame_parse_l3(const uint8_t *packet, size_t len, uint16_t type,
     parse_l3(packet, len, info);
 }
 
+/* For a header that was parsed: it is whole. */
+void mlx5_frame_set_ip_len(uint8_t *ip, size_t len)
+{
+    if (ip[0] >> 4 == 4) {
+        mlx5_put_be16(ip + 2, len);
+    } else {
+        mlx5_put_be16(ip + 4, len - IPV6_HLEN);
+    }
+}
+
 void mlx5_frame_fix_ip_len(uint8_t *frame, size_t len)
 {
     Mlx5FrameInfo info = { 0 };
@@ -255,7 +277,9 @@ static uint32_t l4_csum_off(const Mlx5FrameInfo *info)
     return info->l4_off + (info->tcp ? 16 : 6);
 }
 
-bool mlx5_frame_l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info)
+/* @payload: sum of all behind the IP header. */
+static bool l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info,
+                  uint64_t payload)
 {
     if ((!info->tcp && !info->udp) || info->l3_short) {
         return false;
@@ -264,7 +288,28 @@ bool mlx5_frame_l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info)
         mlx5_get_be16(frame + l4_csum_off(info)) == 0) {
         return true;
     }
-    return l4_sum(frame, info) == 0xffff;
+    return csum_fold(payload + pseudo_sum(frame, info)) == 0xffff;
+}
+
+static uint64_t payload_sum(const uint8_t *frame, const Mlx5FrameInfo *info)
+{
+    return csum_add(0, frame + info->l3_off + info->l3_hlen,
+                    info->l3_len - info->l3_hlen);
+}
+
+bool mlx5_frame_l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info)
+{
+    return l4_ok(frame, info, payload_sum(frame, info));
+}
+
+bool mlx5_frame_sums(const uint8_t *frame, const Mlx5FrameInfo *info,
+                     uint16_t *csum)
+{
+    uint64_t payload = payload_sum(frame, info);
+
+    /* An IP header is a whole number of words. */
+    *csum = csum_fold(csum_add(payload, frame + info->l3_off, info->l3_hlen));
+    return l4_ok(frame, info, payload);
 }
 
 void mlx5_frame_set_l3_csum(uint8_t *frame, const Mlx5FrameInfo *info)

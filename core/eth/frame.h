@@ -65,6 +65,13 @@ typedef enum Mlx5TunnelKind {
 /** Flags in the first two bytes of a GRE header (RFC 2784, 2890). */
 enum { MLX5_GRE_C = 0x8000, MLX5_GRE_K = 0x2000, MLX5_GRE_S = 0x1000 };
 
+/** UDP ports that VXLAN comes on. */
+#define MLX5_MAX_VXLAN_PORTS 8
+typedef struct Mlx5VxlanPorts {
+    uint32_t n;
+    uint16_t port[MLX5_MAX_VXLAN_PORTS];
+} Mlx5VxlanPorts;
+
 /** A tunnel's header, and what it carries. */
 typedef struct Mlx5Tunnel {
     Mlx5TunnelKind kind;
@@ -83,7 +90,10 @@ void mlx5_frame_parse_l3(const uint8_t *packet, size_t len, uint16_t type,
                          Mlx5FrameInfo *info);
 /** The tunnel in a frame that was parsed to @info; kind NONE if none is. */
 void mlx5_frame_parse_tunnel(const uint8_t *frame, const Mlx5FrameInfo *info,
-                             Mlx5Tunnel *tunnel);
+                             const Mlx5VxlanPorts *vxlan, Mlx5Tunnel *tunnel);
+
+/** Make the length field of the IP header at @ip say @len bytes in all. */
+void mlx5_frame_set_ip_len(uint8_t *ip, size_t len);
 
 /**
  * Make the IP length field span the frame to its end: what a segment cut from
@@ -93,6 +103,9 @@ void mlx5_frame_fix_ip_len(uint8_t *frame, size_t len);
 
 /** Is the TCP or UDP checksum right (or left out, UDP over IPv4)? */
 bool mlx5_frame_l4_ok(const uint8_t *frame, const Mlx5FrameInfo *info);
+/** The same, and the sum over the IP packet, in one pass over the bytes. */
+bool mlx5_frame_sums(const uint8_t *frame, const Mlx5FrameInfo *info,
+                     uint16_t *csum);
 /** Write the IPv4 header checksum; nothing for other frames. */
 void mlx5_frame_set_l3_csum(uint8_t *frame, const Mlx5FrameInfo *info);
 /** Write the TCP or UDP checksum; nothing for other frames and fragments. */

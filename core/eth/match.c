@@ -272,7 +272,7 @@ static void fill_rest(Mlx5Packet *p)
     uint8_t *m = (uint8_t *)p->key.w;
     Mlx5Tunnel t;
 
-    mlx5_frame_parse_tunnel(p->data, &p->info, &t);
+    mlx5_frame_parse_tunnel(p->data, &p->info, &p->func->eth->vxlan, &t);
     memset(m + MLX5_MATCH_BYTES, 0, sizeof(p->key.w) - MLX5_MATCH_BYTES);
     fill_misc(m + MLX5_MATCH_MISC * MLX5_MATCH_BYTES, p, &t);
     fill_misc2(m + MLX5_MATCH_MISC2 * MLX5_MATCH_BYTES, p, &t);

@@ -43,7 +43,7 @@ static bool decap(Mlx5Packet *p, bool inner_l2, const uint8_t *l2,
 {
     Mlx5Tunnel t;
 
-    mlx5_frame_parse_tunnel(p->data, &p->info, &t);
+    mlx5_frame_parse_tunnel(p->data, &p->info, &p->func->eth->vxlan, &t);
     if (!t.has_inner || t.inner_l2 != inner_l2 ||
         !make_room(p, t.inner_off, l2_len)) {
         return false;

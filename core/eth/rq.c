@@ -133,9 +133,10 @@ static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces, const GArray *ranges)
     return 0;
 }
 
+/* unknown: whether hardware says of a tunnel what is inside, as here. */
 static uint8_t header_type(const Mlx5Packet *f)
 {
-    const Mlx5FrameInfo *i = &f->info;
+    const Mlx5FrameInfo *i = f->tunnel ? &f->tunnel->inner : &f->info;
     uint8_t type = 0;
 
     if (i->ip_version) {
@@ -150,6 +151,19 @@ static uint8_t header_type(const Mlx5Packet *f)
                                                     : HDR_TCP_ACK;
     }
     return type;
+}
+
+/* Which headers are right: with a tunnel, all of them. A tunnel over UDP may
+ * leave the outer checksum out, over GRE and IP there is none. */
+static uint8_t headers_ok(const Mlx5Packet *f)
+{
+    bool l3 = f->info.l3_ok, l4 = f->l4_ok;
+
+    if (f->tunnel) {
+        l3 = l3 && f->tunnel->inner.l3_ok;
+        l4 = f->inner_l4_ok && (l4 || !f->info.udp);
+    }
+    return L2_OK | (l3 ? L3_OK : 0) | (l4 ? L4_OK : 0);
 }
 
 /* Which WQE, or which strides of it: all of a completion that knows. */
@@ -173,8 +187,8 @@ static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip,
     MLX5_SET(cqe64, cqe, rx_hash_result, f->hash);
     MLX5_SET(cqe64, cqe, rx_hash_type, f->hash_type);
     MLX5_SET(cqe64, cqe, check_sum, f->csum);
-    MLX5_SET(cqe64, cqe, hds_ip_ext, L2_OK | (f->info.l3_ok ? L3_OK : 0) |
-             (f->l4_ok ? L4_OK : 0));
+    MLX5_SET(cqe64, cqe, outer_l3_tunneled, f->tunnel != NULL);
+    MLX5_SET(cqe64, cqe, hds_ip_ext, headers_ok(f));
     MLX5_SET(cqe64, cqe, l4_l3_hdr_type, header_type(f) |
              (strip ? HDR_VLAN : 0));
     MLX5_SET(cqe64, cqe, vlan_info, strip ? f->info.tci : 0);

@@ -24,17 +24,19 @@ typedef struct Input {
 uint32_t mlx5_rss_toeplitz(const uint8_t key[MLX5_TOEPLITZ_KEY_BYTES],
                            const uint8_t *data, size_t len)
 {
-    uint32_t window = mlx5_get_be32(key);
+    uint8_t padded[MLX5_TOEPLITZ_KEY_BYTES + sizeof(uint64_t)] = { 0 };
     uint32_t hash = 0;
 
+    memcpy(padded, key, MLX5_TOEPLITZ_KEY_BYTES);
     for (size_t i = 0; i < len; i++) {
-        uint8_t in = i + 4 < MLX5_TOEPLITZ_KEY_BYTES ? key[i + 4] : 0;
+        uint64_t bits;
 
-        for (int bit = 7; bit >= 0; bit--) {
-            if (data[i] >> bit & 1) {
-                hash ^= window;
-            }
-            window = window << 1 | (in >> bit & 1);
+        memcpy(&bits, padded + i, sizeof(bits));
+        bits = GUINT64_FROM_BE(bits);
+        /* Each bit that is set adds the 32 bits of the key from its place on;
+         * the first one is the most significant. */
+        for (uint32_t left = data[i]; left; left &= left - 1) {
+            hash ^= bits >> (25 + __builtin_ctz(left));
         }
     }
     return hash;
@@ -150,16 +152,12 @@ static uint32_t hash_of(const Mlx5RxHash *hash, const Mlx5HashSelect *sel,
 }
 
 uint32_t mlx5_rss_hash(const Mlx5RxHash *hash, const uint8_t *frame,
-                       const Mlx5FrameInfo *info, uint8_t *type)
+                       const Mlx5FrameInfo *info, const Mlx5Tunnel *tunnel,
+                       uint8_t *type)
 {
-    Mlx5Tunnel t;
-
-    if (hash->inner.fields) {
-        mlx5_frame_parse_tunnel(frame, info, &t);
-        if (t.has_inner) {
-            return hash_of(hash, &hash->inner, frame + t.inner_off, &t.inner,
-                           type);
-        }
+    if (hash->inner.fields && tunnel && tunnel->has_inner) {
+        return hash_of(hash, &hash->inner, frame + tunnel->inner_off,
+                       &tunnel->inner, type);
     }
     return hash_of(hash, &hash->outer, frame, info, type);
 }

@@ -13,9 +13,11 @@ uint32_t mlx5_rss_toeplitz(const uint8_t key[MLX5_TOEPLITZ_KEY_BYTES],
                            const uint8_t *data, size_t len);
 /**
  * The hash of a frame as @hash tells, and in @type the CQE's rss_hash_type;
- * 0 and type 0 when the frame has none of what is selected.
+ * 0 and type 0 when the frame has none of what is selected. @tunnel: the one in
+ * the frame, or NULL.
  */
 uint32_t mlx5_rss_hash(const Mlx5RxHash *hash, const uint8_t *frame,
-                       const Mlx5FrameInfo *info, uint8_t *type);
+                       const Mlx5FrameInfo *info, const Mlx5Tunnel *tunnel,
+                       uint8_t *type);
 
 #endif

@@ -44,14 +44,34 @@ static void check_sums(Mlx5Packet *p)
         return;
     }
     p->checked = true;
-    p->l4_ok = mlx5_frame_l4_ok(p->data, &p->info);
-    p->csum = p->info.ip_version
-                  ? mlx5_csum(p->data + p->info.l3_off, p->info.l3_len) : 0;
+    p->csum = 0;
+    p->l4_ok = p->info.ip_version &&
+               mlx5_frame_sums(p->data, &p->info, &p->csum);
+}
+
+/* Return: the tunnel in the frame, for a TIR that looks inside, or NULL. */
+static const Mlx5Tunnel *look_inside(Mlx5Packet *p, const Mlx5Tir *tir,
+                                     Mlx5Tunnel *t)
+{
+    p->tunnel = NULL;
+    if (!tir->tunneled && !tir->hash.inner.fields) {
+        return NULL;
+    }
+    mlx5_frame_parse_tunnel(p->data, &p->info, &p->func->eth->vxlan, t);
+    if (!t->has_inner) {
+        return NULL;
+    }
+    if (tir->tunneled) {
+        p->tunnel = t;
+        p->inner_l4_ok = mlx5_frame_l4_ok(p->data + t->inner_off, &t->inner);
+    }
+    return t;
 }
 
 static void deliver(Walk *w, Mlx5Packet *p, const Mlx5Tir *tir, uint32_t tag)
 {
     Mlx5Rq *rq = tir->rq;
+    Mlx5Tunnel t;
 
     if (w->deliveries++ >= MAX_DELIVERIES || deaf(p, tir)) {
         return;
@@ -59,13 +79,15 @@ static void deliver(Walk *w, Mlx5Packet *p, const Mlx5Tir *tir, uint32_t tag)
     w->delivered = true;
     check_sums(p);
     p->flow_tag = tag;
-    p->hash = mlx5_rss_hash(&tir->hash, p->data, &p->info, &p->hash_type);
+    p->hash = mlx5_rss_hash(&tir->hash, p->data, &p->info,
+                            look_inside(p, tir, &t), &p->hash_type);
     if (!rq) {
         rq = tir->rqt->rqs[p->hash & (tir->rqt->size - 1)];
     }
     mlx5_trace(p->func, MLX5_TRACE_FRAME, "rx len=%zu tirn=0x%x rqn=0x%x "
                "hash=0x%08x", p->len, tir->o.id, rq->o.id, p->hash);
     mlx5_eth_rq_deliver(rq, p);
+    p->tunnel = NULL;
 }
 
 /* The frame goes the way it would go without an entry. */

@@ -2,13 +2,13 @@
 /*
  * Tunnels in frames: GRE (RFC 2784, 2890), VXLAN (RFC 7348), VXLAN-GPE
  * (draft-ietf-nvo3-vxlan-gpe), Geneve (RFC 8926), IP in IP (RFC 2003, 2473).
- * Left out: GTP-U; VXLAN on other ports than the one assigned.
+ * Left out: GTP-U.
  */
 #include "eth/frame.h"
 
 #include <string.h>
 
-enum { VXLAN_PORT = 4789, VXLAN_GPE_PORT = 4790, GENEVE_PORT = 6081 };
+enum { VXLAN_GPE_PORT = 4790, GENEVE_PORT = 6081 };
 enum { GPE_IPV4 = 1, GPE_IPV6 = 2, GPE_ETHERNET = 3 };
 enum { GRE_HLEN = 4, VXLAN_HLEN = 8, GENEVE_HLEN = 8, GRE_VERSION = 7 };
 
@@ -69,26 +69,39 @@ static const struct {
     uint16_t port;
     uint32_t (*parse)(const uint8_t *h, uint32_t len, Mlx5Tunnel *t);
 } over_udp[] = {
-    { VXLAN_PORT, parse_vxlan },
     { VXLAN_GPE_PORT, parse_gpe },
     { GENEVE_PORT, parse_geneve },
 };
 
+static uint32_t parse_over_udp(const uint8_t *h, uint32_t len, uint16_t port,
+                               const Mlx5VxlanPorts *vxlan, Mlx5Tunnel *t)
+{
+    for (uint32_t i = 0; i < vxlan->n; i++) {
+        if (vxlan->port[i] == port) {
+            return parse_vxlan(h, len, t);
+        }
+    }
+    for (size_t i = 0; i < sizeof(over_udp) / sizeof(over_udp[0]); i++) {
+        if (over_udp[i].port == port) {
+            return over_udp[i].parse(h, len, t);
+        }
+    }
+    return 0;
+}
+
 /* The tunnel's header at t->off. Return: its length, 0 for none. */
 static uint32_t parse_header(const uint8_t *frame, const Mlx5FrameInfo *info,
-                             Mlx5Tunnel *t)
+                             const Mlx5VxlanPorts *vxlan, Mlx5Tunnel *t)
 {
     uint32_t end = info->l3_off + info->l3_len;
 
     t->off = info->l4_off;
     if (info->udp) {
         t->off += MLX5_UDP_HLEN;
-        for (size_t i = 0; i < sizeof(over_udp) / sizeof(over_udp[0]); i++) {
-            if (over_udp[i].port == info->dport) {
-                return over_udp[i].parse(frame + t->off, end - t->off, t);
-            }
-        }
-    } else if (info->ip_protocol == MLX5_IPPROTO_GRE) {
+        return parse_over_udp(frame + t->off, end - t->off, info->dport,
+                              vxlan, t);
+    }
+    if (info->ip_protocol == MLX5_IPPROTO_GRE) {
         return parse_gre(frame + t->off, end - t->off, t);
     }
     return 0;
@@ -123,15 +136,16 @@ static void parse_inner(const uint8_t *frame, uint32_t end, Mlx5Tunnel *t)
 }
 
 void mlx5_frame_parse_tunnel(const uint8_t *frame, const Mlx5FrameInfo *info,
-                             Mlx5Tunnel *tunnel)
+                             const Mlx5VxlanPorts *vxlan, Mlx5Tunnel *tunnel)
 {
     uint32_t size;
 
     memset(tunnel, 0, sizeof(*tunnel));
-    if (!info->ip_version || info->frag) {
+    /* What TCP carries is no tunnel; that is most of what comes. */
+    if (!info->ip_version || info->frag || info->tcp) {
         return;
     }
-    size = parse_header(frame, info, tunnel);
+    size = parse_header(frame, info, vxlan, tunnel);
     if (!size && !parse_ip_in_ip(info, tunnel)) {
         /* A header cut short is none. */
         tunnel->kind = MLX5_TUNNEL_NONE;

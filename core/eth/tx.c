@@ -5,8 +5,9 @@
  *   ctrl 16 B | eth segment 16 B .. headers inlined at +14 | data segments
  *   ctrl      | eth segment             | a segment for each of many frames
  *
- * The frame is gathered whole, the offloads are done on it, it goes out. Left
- * out: inner checksums, software parsing, inserted trailers (an error).
+ * The frame is gathered whole, the offloads are done on it, it goes out. What
+ * is in a tunnel is found by its headers, or the WQE tells where it is (software
+ * parsing). Left out: inserted trailers (an error).
  */
 #include "eth/eth_internal.h"
 
@@ -21,6 +22,10 @@
 
 /* wqe_eth.cs_flags (driver: qp.h MLX5_ETH_WQE_*_CSUM). */
 enum { CS_L3_INNER = 0x10, CS_L4_INNER = 0x20, CS_L3 = 0x40, CS_L4 = 0x80 };
+
+/* wqe_eth.swp_flags (driver: qp.h MLX5_ETH_WQE_SWP_*). That of L4 is not looked
+ * at: the header in front of it names the protocol. */
+enum { SWP_INNER_L3_IPV6 = 1 << 0 };
 
 /* wqe_eth.inline_hdr_size as insert.type: a VLAN tag instead of headers. */
 enum { INSERT_VLAN = 1 << 15, INSERT_SVLAN = 1 << 0 };
@@ -133,26 +138,73 @@ static void insert_vlan(GByteArray *buf, uint16_t type, uint16_t tci)
     memcpy(buf->data + 12, tag, sizeof(tag));
 }
 
-static void set_checksums(uint8_t *frame, size_t len, uint32_t flags)
-{
-    Mlx5FrameInfo info;
-
-    if (!(flags & (CS_L3 | CS_L4))) {
-        return;
-    }
-    mlx5_frame_parse(frame, len, &info);
-    if (flags & CS_L3) {
-        mlx5_frame_set_l3_csum(frame, &info);
-    }
-    if (flags & CS_L4) {
-        mlx5_frame_set_l4_csum(frame, &info);
-    }
-}
-
 /* Fields of the eth segment. */
 typedef struct EthSeg {
     uint32_t cs_flags, mss, inline_len, insert, tci, metadata;
+    Mlx5EthSwp swp;
 } EthSeg;
+
+bool mlx5_eth_find_inner(const Mlx5Sq *sq, const uint8_t *frame, size_t len,
+                         const Mlx5FrameInfo *outer, const Mlx5EthSwp *swp,
+                         Mlx5EthInner *inner)
+{
+    Mlx5Tunnel t;
+
+    if (swp->inner_l3) {
+        inner->off = swp->inner_l3;
+        if (inner->off < len) {
+            mlx5_frame_parse_l3(frame + inner->off, len - inner->off,
+                                swp->ipv6 ? MLX5_ETHERTYPE_IPV6
+                                          : MLX5_ETHERTYPE_IPV4,
+                                &inner->info);
+        }
+        return inner->off < len && inner->info.ip_version;
+    }
+    mlx5_frame_parse_tunnel(frame, outer, &sq->o.func->eth->vxlan, &t);
+    inner->off = t.inner_off;
+    inner->info = t.inner;
+    return t.has_inner && t.inner.ip_version;
+}
+
+static void set_some(uint8_t *frame, const Mlx5FrameInfo *info, bool l3, bool l4)
+{
+    if (l3) {
+        mlx5_frame_set_l3_csum(frame, info);
+    }
+    if (l4) {
+        mlx5_frame_set_l4_csum(frame, info);
+    }
+}
+
+/* The inner ones first: the outer sum is over them too. */
+static void set_checksums(const Mlx5Sq *sq, uint8_t *frame, size_t len,
+                          const EthSeg *seg)
+{
+    uint32_t flags = seg->cs_flags;
+    Mlx5FrameInfo info;
+    Mlx5EthInner in;
+
+    if (!(flags & (CS_L3 | CS_L4 | CS_L3_INNER | CS_L4_INNER))) {
+        return;
+    }
+    mlx5_frame_parse(frame, len, &info);
+    if ((flags & (CS_L3_INNER | CS_L4_INNER)) &&
+        mlx5_eth_find_inner(sq, frame, len, &info, &seg->swp, &in)) {
+        set_some(frame + in.off, &in.info, flags & CS_L3_INNER,
+                 flags & CS_L4_INNER);
+    }
+    set_some(frame, &info, flags & CS_L3, flags & CS_L4);
+}
+
+/* Offsets count two bytes each. Return: false if the queue may not say so. */
+static bool parse_swp(const Mlx5Sq *sq, const uint8_t *p, Mlx5EthSwp *swp)
+{
+    uint32_t flags = MLX5_GET(wqe_eth, p, swp_flags);
+
+    swp->inner_l3 = sq->swp ? MLX5_GET(wqe_eth, p, swp_inner_l3_offset) * 2 : 0;
+    swp->ipv6 = flags & SWP_INNER_L3_IPV6;
+    return sq->swp || !flags;
+}
 
 static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
                              EthSeg *seg)
@@ -171,21 +223,23 @@ static uint8_t parse_eth_seg(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
     seg->insert = word & INSERT_VLAN ? word : 0;
     seg->inline_len = word & INSERT_VLAN ? 0 : word;
     seg->tci = mlx5_get_be16(p + INLINE_HDR_OFF);
-    if (MLX5_GET(wqe_eth, p, swp_flags) ||
-        (seg->cs_flags & (CS_L3_INNER | CS_L4_INNER)) ||
+    if (!parse_swp(sq, p, &seg->swp) ||
+        ((seg->cs_flags & (CS_L3_INNER | CS_L4_INNER)) &&
+         !sq->o.func->props.tunnel) ||
         (lso && (!seg->inline_len || !seg->mss))) {
         return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
     }
     return 0;
 }
 
-/* A frame that was gathered: what the eth segment asks for, and out. */
+/* A frame that was gathered: what the eth segment asks for, and out. Offsets in
+ * it are those of the frame as it was posted. */
 static void send(Mlx5Sq *sq, GByteArray *buf, const EthSeg *seg)
 {
+    set_checksums(sq, buf->data, buf->len, seg);
     if (seg->insert) {
         insert_vlan(buf, seg->insert, seg->tci);
     }
-    set_checksums(buf->data, buf->len, seg->cs_flags);
     mlx5_eth_send(sq, buf->data, buf->len, seg->metadata);
 }
 
@@ -201,8 +255,9 @@ uint8_t mlx5_eth_tx_wqe(Mlx5Sq *sq, const Mlx5EthWqe *wqe, bool lso,
         syndrome = gather(&g, wqe, seg.inline_len);
     }
     if (!syndrome && lso &&
-        !mlx5_eth_lso(sq, buf->data, buf->len, seg.inline_len, seg.mss,
-                      seg.metadata)) {
+        !mlx5_eth_lso(sq, buf->data, buf->len,
+                      &(Mlx5EthCut){ seg.inline_len, seg.mss, seg.metadata,
+                                     seg.swp })) {
         syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
     }
     if (syndrome) {

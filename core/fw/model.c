@@ -102,6 +102,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .rss = true,
         .mpw = true,
         .striding_rq = true,
+        .tunnel = true,
         .port_manager = true,
     };
 }

@@ -18,7 +18,6 @@
 
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(sqc, cd_master, SQ_CD_MASTER),
-    MLX5_ZERO(sqc, allow_swp, SQ_SWP),
     MLX5_ZERO(sqc, hairpin, SQ_HAIRPIN),
     MLX5_ZERO(sqc, non_wire, SQ_NON_WIRE),
     MLX5_ZERO(sqc, ts_cqe_to_dest_cqn, SQ_TS_CQN),
@@ -34,6 +33,9 @@ static bool check_sqc(const Mlx5Func *func, Mlx5Cmd *cmd,
            mlx5_check_param(cmd, func->props.striding_rq ||
                             !MLX5_GET(sqc, sqc, reg_umr),
                             MLX5_SYND_SQ_REG_UMR) &&
+           mlx5_check_param(cmd, func->props.tunnel ||
+                            !MLX5_GET(sqc, sqc, allow_swp),
+                            MLX5_SYND_SQ_SWP) &&
            mlx5_check_param(cmd, MLX5_GET(sqc, sqc, state) ==
                             MLX5_WQ_STATE_RST, MLX5_SYND_SQ_CREATE_STATE) &&
            mlx5_check_param(cmd, mlx5_fw_ts_format_ok(func,
@@ -110,6 +112,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_sq)
     sq->rlkey = MLX5_GET(sqc, sqc, rlky);
     sq->flush_in_error = MLX5_GET(sqc, sqc, flush_in_error_en);
     sq->reg_umr = MLX5_GET(sqc, sqc, reg_umr);
+    sq->swp = MLX5_GET(sqc, sqc, allow_swp);
     sq->min_inline_mode = MLX5_GET(sqc, sqc, min_wqe_inline_mode);
     sq->user_index = MLX5_GET(sqc, sqc, user_index);
     memcpy(sq->sqc, sqc, sizeof(sq->sqc));

@@ -21,6 +21,7 @@ typedef struct Mlx5Sq {
     bool rlkey;              /* the reserved lkey may be used */
     bool flush_in_error;
     bool reg_umr;            /* may change memory keys */
+    bool swp;                /* WQEs may tell where headers are */
     uint8_t min_inline_mode;
     uint32_t user_index;
     uint16_t ci;             /* basic blocks consumed */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TIR commands; see tir.h. Left out: LRO, TLS, offloads of inner headers but
- * the hash (refused).
+ * TIR commands; see tir.h. Left out: LRO, TLS (refused).
  */
 #include "obj/tir.h"
 
@@ -10,7 +9,6 @@
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(tirc, tls_en, TIR_TLS),
     MLX5_ZERO(tirc, packet_merge_mask, TIR_LRO),
-    MLX5_ZERO(tirc, tunneled_offload_en, TIR_TUNNEL),
 };
 
 static void parse_select(const uint8_t *sel, Mlx5HashSelect *out)
@@ -87,7 +85,10 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
     Mlx5Tir draft = { .td = NULL };
     Mlx5Tir *tir;
 
+    draft.tunneled = MLX5_GET(tirc, tirc, tunneled_offload_en);
     if (!mlx5_check_zero(cmd, tirc, not_done, G_N_ELEMENTS(not_done)) ||
+        !mlx5_check_param(cmd, func->props.tunnel || !draft.tunneled,
+                          MLX5_SYND_TIR_TUNNEL) ||
         !parse_hash(cmd, tirc, &draft.hash) ||
         !find_queues(func, cmd, tirc, &draft)) {
         return;

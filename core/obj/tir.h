@@ -63,6 +63,7 @@ typedef struct Mlx5Tir {
     Mlx5Rqt *rqt;            /* indirect; else NULL */
     Mlx5RxHash hash;
     uint8_t self_lb;         /* MLX5_SELF_LB_* */
+    bool tunneled;           /* completions tell of what is in a tunnel */
     uint8_t tirc[MLX5_BITS_tirc / 8]; /* for QUERY_TIR */
 } Mlx5Tir;
 

@@ -108,6 +108,9 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("rss", rss, "offer to spread frames over receive queues"),
     FLAG("mpw", mpw, "offer send WQEs of many frames"),
     FLAG("striding-rq", striding_rq, "offer receive WQEs of many frames"),
+    FLAG("tunnel", tunnel,
+         "offer checksums and segmentation of what VXLAN, Geneve, GRE and IP in "
+         "IP carry"),
     FLAG("port-manager", port_manager,
          "let the function configure the port: pause, priority pause"),
     FLAG("deterministic", deterministic,

@@ -123,6 +123,7 @@ ROWS = [
     Row("rss=off", *no_net("Missing rss_ind_tbl_cap")),
     Row("mpw=off", [r"^[-+] mlx5dv: flags "]),
     Row("striding-rq=off", cap("striding_rq")),
+    Row("tunnel=off", [*cap("swp"), r"^[-+] mlx5dv: tunnel_offload_caps "]),
     Row("port-manager=off", cap("vport_group_manager")),
     Row("deterministic=on", []),
     Row("cmd-reorder=on", []),

@@ -429,6 +429,7 @@ START_TEST(inner_hash)
                      .inner = { .fields = 0xf, .ipv6 = true } };
     Mlx5RxHash plain = { .fn = h.fn, .outer = h.inner };
     Mlx5FrameInfo info, inner_info;
+    Mlx5Tunnel tunnel;
     uint8_t type, inner_type;
     uint32_t outer;
 
@@ -436,16 +437,17 @@ START_TEST(inner_hash)
         h.key[i] = plain.key[i] = i * 37 + 1;
     }
     mlx5_frame_parse(frame.b, frame.len, &info);
+    mlx5_frame_parse_tunnel(frame.b, &info, &n.func->eth->vxlan, &tunnel);
     mlx5_frame_parse(inner.b, inner.len, &inner_info);
-    ck_assert_uint_eq(mlx5_rss_hash(&h, frame.b, &info, &type),
-                      mlx5_rss_hash(&plain, inner.b, &inner_info,
+    ck_assert_uint_eq(mlx5_rss_hash(&h, frame.b, &info, &tunnel, &type),
+                      mlx5_rss_hash(&plain, inner.b, &inner_info, NULL,
                                     &inner_type));
     ck_assert_uint_eq(type, inner_type);
     ck_assert_uint_ne(type, 0);
     h.inner.fields = 0;
-    outer = mlx5_rss_hash(&h, frame.b, &info, &type);
+    outer = mlx5_rss_hash(&h, frame.b, &info, &tunnel, &type);
     ck_assert_uint_eq(type, 0x07);
-    ck_assert_uint_ne(outer, mlx5_rss_hash(&plain, inner.b, &inner_info,
+    ck_assert_uint_ne(outer, mlx5_rss_hash(&plain, inner.b, &inner_info, NULL,
                                            &type));
 }
 END_TEST

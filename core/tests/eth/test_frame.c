@@ -50,7 +50,7 @@ static uint32_t hash_of(NetFrame *f, const Mlx5RxHash *h, uint8_t *type)
     Mlx5FrameInfo info;
 
     mlx5_frame_parse(f->b, f->len, &info);
-    return mlx5_rss_hash(h, f->b, &info, type);
+    return mlx5_rss_hash(h, f->b, &info, NULL, type);
 }
 
 START_TEST(toeplitz_v4)
@@ -158,6 +158,8 @@ START_TEST(truncated)
     };
     NetFrame f = net_make_frame(kinds[_i][0], kinds[_i][1], kinds[_i][2], 40);
     size_t l3_end = net_l3(f.b) + (kinds[_i][0] == 4 ? 20 : 40);
+    Mlx5Eth eth = { .vxlan = { 1, { 80 } } }; /* the port of these frames */
+    Mlx5Func func = { .eth = &eth };
 
     for (size_t len = 0; len <= f.len; len++) {
         uint8_t *copy = g_memdup2(f.b, len);
@@ -168,7 +170,7 @@ START_TEST(truncated)
         if (len >= MLX5_ETH_HLEN) {
             Mlx5Packet p;
 
-            mlx5_packet_init(&p, NULL, NULL, copy, len);
+            mlx5_packet_init(&p, &func, NULL, copy, len);
             p.info = info;
             mlx5_match_fill_outer(&p);
             mlx5_match_need(&p, (1 << MLX5_MATCH_PARTS) - 1);
@@ -207,7 +209,7 @@ START_TEST(lying)
         mlx5_frame_parse(copy, f.len, &info);
         ck_assert_uint_le(info.l3_off + info.l3_len, f.len);
         ck_assert_uint_le(info.l3_hlen, info.l3_len);
-        mlx5_rss_hash(&h, copy, &info, &type);
+        mlx5_rss_hash(&h, copy, &info, NULL, &type);
         mlx5_frame_set_l3_csum(copy, &info);
         mlx5_frame_set_l4_csum(copy, &info);
         if (info.tcp || info.udp) {

@@ -359,7 +359,6 @@ static const Spoil spoils[] = {
         0x1001, BAD_PARAM_ERR, WQ_PAS),
 
     SQC(cd_master, 1, BAD_PARAM_ERR, SQ_CD_MASTER),
-    SQC(allow_swp, 1, BAD_PARAM_ERR, SQ_SWP),
     SQC(hairpin, 1, BAD_PARAM_ERR, SQ_HAIRPIN),
     SQC(non_wire, 1, BAD_PARAM_ERR, SQ_NON_WIRE),
     SQC(ts_cqe_to_dest_cqn, 1, BAD_PARAM_ERR, SQ_TS_CQN),
@@ -430,7 +429,6 @@ static const Spoil spoils[] = {
 
     TIRC(mk_tir, tls_en, 1, BAD_PARAM_ERR, TIR_TLS),
     TIRC(mk_tir, packet_merge_mask, 1, BAD_PARAM_ERR, TIR_LRO),
-    TIRC(mk_tir, tunneled_offload_en, 1, BAD_PARAM_ERR, TIR_TUNNEL),
     TIRC(mk_tir, rx_hash_field_selector_inner, 0x40, BAD_PARAM_ERR,
          TIR_HASH_FIELDS),
     TIRC(mk_tir, rx_hash_fn, 3, BAD_PARAM_ERR, TIR_HASH_FN),

@@ -523,7 +523,6 @@ static void bad_inline_seg(uint8_t *w)
 {
     mlx5_put_be32(w + 32, 0x80000000u | 13);
 }
-static void bad_inner(uint8_t *w) { MLX5_SET(wqe_eth, w + 16, cs_flags, 0x10); }
 static void bad_swp(uint8_t *w) { MLX5_SET(wqe_eth, w + 16, swp_flags, 1); }
 static void bad_lso_mss(uint8_t *w)
 {
@@ -553,7 +552,7 @@ static const Bad bad[] = {
     { "too long", 0x01, bad_long }, { "huge", 0x01, bad_huge },
     { "too short", 0x01, bad_short }, { "inline hdr", 0x02, bad_inline_hdr },
     { "inline max", 0x02, bad_inline_hdr_max },
-    { "inline seg", 0x02, bad_inline_seg }, { "inner csum", 0x02, bad_inner },
+    { "inline seg", 0x02, bad_inline_seg },
     { "swp", 0x02, bad_swp }, { "lso mss", 0x02, bad_lso_mss },
     { "lso no hdr", 0x02, bad_lso_no_hdr }, { "lso hdr", 0x02, bad_lso_hdr },
     { "not RAM", 0x04, bad_not_ram },

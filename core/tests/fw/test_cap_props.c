@@ -33,7 +33,7 @@ static const struct {
     PROP(av_qp_mapping), PROP(udp_sport), PROP(relaxed_ordering),
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
-    PROP(mpw), PROP(striding_rq), PROP(port_manager),
+    PROP(mpw), PROP(striding_rq), PROP(tunnel), PROP(port_manager),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -184,6 +184,16 @@ static const Row rows[] = {
     GEN(striding_rq, striding_rq) GEN(striding_rq, umr_ptr_rlky)
     GEN(striding_rq, ext_stride_num_range)
     NET(striding_rq, reg_umr_sq)
+    NET(tunnel, tunnel_stateless_vxlan) NET(tunnel, tunnel_stateless_gre)
+    NET(tunnel, tunnel_stateless_geneve_tx)
+    NET(tunnel, tunnel_stateless_geneve_rx)
+    NET(tunnel, tunnel_stateless_vxlan_gpe)
+    NET(tunnel, tunnel_stateless_ipv4_over_vxlan)
+    NET(tunnel, tunnel_stateless_ip_over_ip)
+    NET(tunnel, tunnel_stateless_ip_over_ip_rx)
+    NET(tunnel, tunnel_stateless_ip_over_ip_tx)
+    NET(tunnel, max_vxlan_udp_ports) NET(tunnel, max_geneve_opt_len)
+    NET(tunnel, swp) NET(tunnel, swp_csum) NET(tunnel, swp_lso)
     GEN(port_manager, vport_group_manager)
 };
 
