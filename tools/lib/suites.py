@@ -131,7 +131,7 @@ def every():
                         pairsuite.run_all))
     suites.append(Suite("pair-nvme", "NVMe over RDMA between two guests, fio "
                         "verifies; the target's link pulled, its device taken "
-                        "away; two cards, a card and rxe, a bad wire", False,
+                        "away; two cards, a card and rxe both ways", False,
                         pairnvme.run))
     suites.append(Suite("properties", "each property of the card changed by "
                         "itself: what vanishes, and that the rest works",
