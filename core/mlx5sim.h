@@ -173,6 +173,7 @@ typedef struct Mlx5FuncProps {
     bool striding_rq;        /* many frames in a receive WQE */
     bool tunnel;             /* offloads of what a tunnel carries */
     bool port_manager;       /* the port is this function's to configure */
+    bool dcb;                /* priorities by DSCP, traffic classes, ETS */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
     /**

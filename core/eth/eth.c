@@ -23,6 +23,7 @@ void mlx5_eth_new(Mlx5Func *func)
     func->eth_engine = &engine_ops;
     mlx5_eth_vxlan_reset(func);
     mlx5_eth_pause_new(func);
+    mlx5_eth_ets_new(func);
     mlx5_rdma_set_sq_doorbell(func, mlx5_eth_sq_doorbell);
 }
 
@@ -31,12 +32,13 @@ void mlx5_eth_reset(Mlx5Func *func)
 {
     mlx5_eth_pause_reset(func);
     mlx5_eth_vxlan_reset(func);
+    mlx5_eth_ets_reset(func);
 }
 
 void mlx5_eth_free(Mlx5Func *func)
 {
     func->eth_engine = NULL;
-    mlx5_eth_pause_reset(func);
+    mlx5_eth_reset(func);
     g_clear_pointer(&func->eth, g_free);
 }
 
@@ -62,7 +64,8 @@ static Mlx5Traffic *kind(const uint8_t *dmac, Mlx5Traffic *unicast,
     return memcmp(dmac, all_ones, 6) ? multicast : broadcast;
 }
 
-static void count_tx(Mlx5Func *func, const uint8_t *frame, Mlx5Traffic sent)
+static void count_tx(Mlx5Func *func, const uint8_t *frame, size_t len,
+                     Mlx5Traffic sent)
 {
     Mlx5VportCounters *c = &mlx5_vport(func)->counters;
     Mlx5Traffic *t = kind(frame, &c->transmitted_eth_unicast,
@@ -71,6 +74,7 @@ static void count_tx(Mlx5Func *func, const uint8_t *frame, Mlx5Traffic sent)
 
     t->packets += sent.packets;
     t->octets += sent.octets;
+    mlx5_eth_count_prio(func, frame, len, true, sent);
 }
 
 void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
@@ -85,7 +89,7 @@ void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
     if (len < MLX5_ETH_ZLEN) {
         iov[1].iov_len = MLX5_ETH_ZLEN - len;
     }
-    count_tx(func, frame, (Mlx5Traffic){ 1, len + iov[1].iov_len });
+    count_tx(func, frame, len, (Mlx5Traffic){ 1, len + iov[1].iov_len });
     mlx5_trace(func, MLX5_TRACE_FRAME, "tx len=%zu", len);
     mlx5_frame_note(func, iov, 2);
 }
@@ -99,7 +103,7 @@ void mlx5_eth_tx_large(Mlx5Func *func, const uint8_t *frame, size_t len,
         func->stats.tx_discards += cut.packets;
         return;
     }
-    count_tx(func, frame, cut);
+    count_tx(func, frame, len, cut);
     mlx5_trace(func, MLX5_TRACE_FRAME, "tx len=%zu, %u segments", len,
                (unsigned)cut.packets);
     mlx5_frame_note(func, &iov, 1);
@@ -131,6 +135,7 @@ static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 
     t->packets++;
     t->octets += len;
+    mlx5_eth_count_prio(func, frame, len, false, (Mlx5Traffic){ 1, len });
     mlx5_stats_rx_size(&func->stats, len);
 }
 

@@ -11,6 +11,7 @@
 #include "fw/port.h"
 #include "obj/flow_table.h"
 #include "obj/mkey.h"
+#include "obj/pace.h"
 #include "obj/sq.h"
 
 /** Transmit paused by the other end (pause.c), by priority. */
@@ -20,14 +21,35 @@ typedef struct Mlx5Pause {
     Mlx5Timer timer;
 } Mlx5Pause;
 
+/** Limits of the traffic classes (ets.c). */
+typedef struct Mlx5Ets {
+    Mlx5Bucket limit[MLX5_PORT_PRIOS];
+    Mlx5Timer timer;         /* a class that waits may be sent then */
+} Mlx5Ets;
+
 struct Mlx5Eth {
     Mlx5EthTap tap, roce;
     Mlx5Pause pause;
     Mlx5VxlanPorts vxlan;
+    Mlx5Ets ets;
 };
 
 /* vxlan.c */
 void mlx5_eth_vxlan_reset(Mlx5Func *func);
+
+/* ets.c */
+void mlx5_eth_ets_new(Mlx5Func *func);
+void mlx5_eth_ets_reset(Mlx5Func *func);
+/** Count a frame, with an Ethernet header at least, in its priority. */
+void mlx5_eth_count_prio(Mlx5Func *func, const uint8_t *frame, size_t len,
+                         bool tx, Mlx5Traffic traffic);
+unsigned mlx5_eth_sq_prio(const Mlx5Sq *sq);
+/** Have all SQs look whether they may go on. */
+void mlx5_eth_wake_sqs(Mlx5Func *func);
+/** The limit of @sq's traffic class, NULL if it has none. */
+Mlx5Bucket *mlx5_eth_ets_limit(Mlx5Sq *sq);
+/** May an SQ of this class send now? If not, it is woken when it may. */
+bool mlx5_eth_ets_may(Mlx5Func *func, const Mlx5Bucket *limit);
 
 /* pause.c */
 void mlx5_eth_pause_new(Mlx5Func *func);

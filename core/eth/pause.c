@@ -15,14 +15,6 @@ enum { OPCODE_PAUSE = 0x0001, OPCODE_PFC = 0x0101 };
 #define PAUSE_BYTES (MLX5_ETH_HLEN + 4)
 #define PFC_BYTES (MLX5_ETH_HLEN + 4 + 2 * MLX5_PORT_PRIOS)
 
-static void wake(void *obj, void *opaque)
-{
-    Mlx5Sq *sq = obj;
-
-    (void)opaque;
-    mlx5_work_schedule(sq->o.func, &sq->work);
-}
-
 /* Some priority may go on: those that may not will wait again. */
 static void look(Mlx5Func *func)
 {
@@ -40,7 +32,7 @@ static void look(Mlx5Func *func)
     } else {
         mlx5_timer_cancel(func, &p->timer);
     }
-    mlx5_obj_foreach(func, MLX5_OBJ_SQ, wake, NULL);
+    mlx5_eth_wake_sqs(func);
 }
 
 static void fire(void *opaque)
@@ -122,8 +114,6 @@ bool mlx5_eth_pause_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 bool mlx5_eth_paused(Mlx5Sq *sq)
 {
     const Mlx5Pause *p = &sq->o.func->eth->pause;
-    /* tisc.prio has a bit below the priority (driver: en_main.c). */
-    unsigned prio = sq->tis ? MLX5_GET(tisc, sq->tis->tisc, prio) >> 1 : 0;
 
-    return p->until_ns[prio] > mlx5_clock_ns(sq->o.func);
+    return p->until_ns[mlx5_eth_sq_prio(sq)] > mlx5_clock_ns(sq->o.func);
 }

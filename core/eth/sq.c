@@ -167,8 +167,19 @@ static uint16_t blocks(uint32_t len)
     return (len + BB_BYTES - 1) / BB_BYTES;
 }
 
+/* What holds the queue back is told that it sent. */
+static void charge(Mlx5Sq *sq, Mlx5Bucket *limit, uint64_t bytes)
+{
+    if (sq->pace) {
+        mlx5_pace_charge(sq->pace, bytes);
+    }
+    if (limit) {
+        mlx5_bucket_use(limit, mlx5_clock_ns(sq->o.func), bytes);
+    }
+}
+
 /* Execute or flush the WQE at ci. Return: false if the queue is stuck. */
-static bool step(Mlx5Sq *sq, Mlx5Budget *budget)
+static bool step(Mlx5Sq *sq, Mlx5Bucket *limit, Mlx5Budget *budget)
 {
     uint8_t buf[MAX_WQE_BYTES];
     Mlx5EthWqe wqe = { buf, fetch(sq, buf) };
@@ -184,8 +195,8 @@ static bool step(Mlx5Sq *sq, Mlx5Budget *budget)
     if (sq->state == MLX5_WQ_STATE_RDY) {
         uint8_t syndrome = execute(sq, &wqe, &bytes);
 
-        if (G_UNLIKELY(sq->pace) && bytes) {
-            mlx5_pace_charge(sq->pace, bytes);
+        if (G_UNLIKELY(sq->pace || limit) && bytes) {
+            charge(sq, limit, bytes);
         }
         sq->ci += blocks(wqe.len);
         finish(sq, buf, index, syndrome);
@@ -200,9 +211,17 @@ static bool step(Mlx5Sq *sq, Mlx5Budget *budget)
     return true;
 }
 
+/* May it send one more? If not, its work item is run when it may. */
+static bool may_send(Mlx5Sq *sq, const Mlx5Bucket *limit)
+{
+    return (!sq->pace || mlx5_pace_may(sq->pace)) &&
+           (!limit || mlx5_eth_ets_may(sq->o.func, limit));
+}
+
 static bool run(void *opaque, Mlx5Budget *budget)
 {
     Mlx5Sq *sq = opaque;
+    Mlx5Bucket *limit = mlx5_eth_ets_limit(sq);
     uint32_t dbr;
     uint16_t left;
 
@@ -227,12 +246,11 @@ static bool run(void *opaque, Mlx5Budget *budget)
     while (left && mlx5_budget_left(budget)) {
         uint16_t before = sq->ci, done;
 
-        if (G_UNLIKELY(sq->pace) && sq->state == MLX5_WQ_STATE_RDY &&
-            !mlx5_pace_may(sq->pace)) {
+        if (G_UNLIKELY(sq->pace || limit) && sq->state == MLX5_WQ_STATE_RDY &&
+            !may_send(sq, limit)) {
             return false;
         }
-
-        if (!step(sq, budget)) {
+        if (!step(sq, limit, budget)) {
             return false;
         }
         done = sq->ci - before;

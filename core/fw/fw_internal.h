@@ -46,6 +46,12 @@ typedef struct Mlx5Pages {
 /** PRM local_port: there is one. */
 #define MLX5_LOCAL_PORT 1
 
+/** QETCR: a traffic class. */
+typedef struct Mlx5PortTc {
+    uint8_t group, bw_allocation; /* per cent of its group */
+    uint8_t max_bw_units, max_bw_value;
+} Mlx5PortTc;
+
 /** The physical port, as the access registers show it. */
 typedef struct Mlx5Port {
     uint8_t admin_status;    /* PAOS: 1 up, 2 down */
@@ -58,6 +64,11 @@ typedef struct Mlx5Port {
     uint8_t pfctx, pfcrx;    /* pause of priorities */
     uint64_t rx_control, rx_control_unknown; /* MAC control frames */
     Mlx5Traffic rx_pause[MLX5_PORT_PRIOS]; /* by priority: frames, and microseconds */
+    Mlx5Traffic rx_prio[MLX5_PORT_PRIOS], tx_prio[MLX5_PORT_PRIOS];
+    uint8_t trust_state;     /* QPTS */
+    uint8_t dscp_prio[MLX5_PORT_DSCPS]; /* QPDPM */
+    uint8_t prio_tc[MLX5_PORT_PRIOS]; /* QTCT */
+    Mlx5PortTc tc[MLX5_PORT_PRIOS];
     uint16_t beacon_s;       /* MLCR */
     uint64_t beacon_end_ns;
     uint8_t pcmr_fcs_chk;
@@ -161,15 +172,18 @@ typedef struct Mlx5RegAccess {
 
 
 typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
-/** Is register @id in the table? */
-bool mlx5_reg_exists(uint32_t id);
+/** Set the bits of the 128 registers from @first on that exist; bit 0 last. */
+void mlx5_reg_mask(uint32_t first, uint8_t mask[16]);
 Mlx5RegHandler mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp, mlx5_reg_pcmr,
     mlx5_reg_ppcnt, mlx5_reg_pcam;
 /** Refuse a port that isn't the one there is. */
 bool mlx5_reg_own_port(Mlx5Cmd *cmd, uint32_t local_port);
 /* reg_link.c */
 Mlx5RegHandler mlx5_reg_ptys, mlx5_reg_pplm, mlx5_reg_pfcc, mlx5_reg_mlcr;
+Mlx5RegHandler mlx5_reg_qcam, mlx5_reg_qpts, mlx5_reg_qpdpm, mlx5_reg_qtct,
+    mlx5_reg_qetcr;
 void mlx5_link_reset(Mlx5Port *port);
+void mlx5_port_qos_reset(Mlx5Port *port);
 /* reg_module.c */
 Mlx5RegHandler mlx5_reg_mcia;
 /* rtc.c */

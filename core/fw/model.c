@@ -100,6 +100,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .tso = true,
         .vlan = true,
         .rss = true,
+        .dcb = true,
         .mpw = true,
         .striding_rq = true,
         .tunnel = true,

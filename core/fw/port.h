@@ -6,8 +6,10 @@
 #define MLX5_FW_PORT_H
 
 #include "bus/func.h"
+#include "fw/vport.h"
 
 #define MLX5_PORT_PRIOS 8
+#define MLX5_PORT_DSCPS 64
 
 /** Mb/s at which the link runs, whether or not it is up. */
 uint32_t mlx5_port_mbps(Mlx5Func *func);
@@ -19,5 +21,20 @@ uint8_t mlx5_port_rx_pfc(Mlx5Func *func);
 void mlx5_port_count_control(Mlx5Func *func, bool known);
 /** Count a pause of @prio for @ns. */
 void mlx5_port_count_pause(Mlx5Func *func, unsigned prio, uint64_t ns);
+
+/* reg_qos.c */
+
+/**
+ * The priority of a packet with the VLAN priority @pcp and the DSCP @dscp, -1
+ * for those that it has not (PRM: QPTS, QPDPM).
+ */
+unsigned mlx5_port_prio(Mlx5Func *func, int pcp, int dscp);
+/** The traffic class of a priority (QTCT). */
+unsigned mlx5_port_tc(Mlx5Func *func, unsigned prio);
+/** kbit/s that a traffic class may send, 0: no limit (QETCR). */
+uint64_t mlx5_port_tc_kbps(Mlx5Func *func, unsigned tc);
+/** Count what was sent, with @tx, or received in a priority. */
+void mlx5_port_count_prio(Mlx5Func *func, unsigned prio, bool tx,
+                          Mlx5Traffic traffic);
 
 #endif

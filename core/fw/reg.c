@@ -74,6 +74,11 @@ static const struct {
     Mlx5RegHandler *handler;
 } registers[] = {
 #define LAYOUT(l) MLX5_ST_SZ_BYTES(l)
+    { 0x4002, LAYOUT(qpts_reg), true, mlx5_reg_qpts },
+    { 0x4005, LAYOUT(qetc_reg), true, mlx5_reg_qetcr },
+    { 0x400a, LAYOUT(qtct_reg), true, mlx5_reg_qtct },
+    { 0x4013, LAYOUT(qpdpm_reg), true, mlx5_reg_qpdpm },
+    { 0x4019, LAYOUT(qcam_reg), false, mlx5_reg_qcam },
     { 0x5002, LAYOUT(pmlp_reg), false, mlx5_reg_pmlp },
     { 0x5003, LAYOUT(pmtu_reg), true, mlx5_reg_pmtu },
     { 0x5004, LAYOUT(ptys_reg), true, mlx5_reg_ptys },
@@ -95,7 +100,7 @@ static const struct {
 #undef LAYOUT
 };
 
-bool mlx5_reg_exists(uint32_t id)
+static bool exists(uint32_t id)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(registers); i++) {
         if (registers[i].id == id) {
@@ -103,6 +108,15 @@ bool mlx5_reg_exists(uint32_t id)
         }
     }
     return false;
+}
+
+void mlx5_reg_mask(uint32_t first, uint8_t mask[16])
+{
+    for (uint32_t i = 0; i < 0x80; i++) {
+        if (exists(first + i)) {
+            mask[(0x7f - i) / 8] |= 1u << i % 8;
+        }
+    }
 }
 
 static void access_register(Mlx5Func *func, Mlx5Cmd *cmd, size_t row)

@@ -50,6 +50,7 @@ void mlx5_port_reset(Mlx5Func *func)
         .last_clear_ns = mlx5_clock_ns(func),
     };
     mlx5_link_reset(p);
+    mlx5_port_qos_reset(p);
     g_snprintf((char *)p->node_desc, sizeof(p->node_desc), "%s mlx5sim",
                m->part);
 }
@@ -187,11 +188,7 @@ void mlx5_reg_pcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     MLX5_SET(pcam_enhanced_features,
              MLX5_ADDR_OF(pcam_reg, acc->out, enhanced_features),
              rx_icrc_encapsulated_counter, 1);
-    for (uint32_t i = 0; i < 0x80; i++) {
-        if (mlx5_reg_exists(0x5000 + i)) {
-            mask[(0x7f - i) / 8] |= 1u << i % 8;
-        }
-    }
+    mlx5_reg_mask(0x5000, mask);
 }
 
 /* --- PPCNT -------------------------------------------------------------- */
@@ -279,22 +276,17 @@ static void group_2819(Mlx5Func *func, uint32_t prio, uint8_t *set)
 #undef C
 }
 
-/* All traffic is priority 0, but each can be paused. */
 static void group_per_prio(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
-    const Mlx5Traffic *pause = &func->fw->port.rx_pause[prio];
-    Totals t = { 0 };
+    const Mlx5Port *p = &func->fw->port;
 
-    if (prio == 0) {
-        t = totals(&func->fw->vport.counters);
-    }
 #define C(f, v) COUNTER(eth_per_prio_grp_data_layout, set, f, v)
-    C(rx_pause, pause->packets);
-    C(rx_pause_duration, pause->octets);
-    C(rx_octets, t.rx.octets);
-    C(rx_frames, t.rx.packets);
-    C(tx_octets, t.tx.octets);
-    C(tx_frames, t.tx.packets);
+    C(rx_pause, p->rx_pause[prio].packets);
+    C(rx_pause_duration, p->rx_pause[prio].octets);
+    C(rx_octets, p->rx_prio[prio].octets);
+    C(rx_frames, p->rx_prio[prio].packets);
+    C(tx_octets, p->tx_prio[prio].octets);
+    C(tx_frames, p->tx_prio[prio].packets);
 #undef C
 }
 

@@ -19,7 +19,7 @@ static bool is_ready(const Mlx5Bucket *b, int64_t now)
     return !b->kbps || b->ready_ns <= now;
 }
 
-static void use(Mlx5Bucket *b, int64_t now, uint64_t bytes)
+void mlx5_bucket_use(Mlx5Bucket *b, int64_t now, uint64_t bytes)
 {
     if (b->kbps) {
         b->ready_ns = MAX(b->ready_ns, now - b->burst_ns) +
@@ -219,9 +219,9 @@ void mlx5_pace_charge(Mlx5Pace *pace, uint64_t bytes)
     Mlx5Pacer *pacer = pace->func->pacer;
     int64_t now = mlx5_clock_ns(pace->func);
 
-    use(&pace->own, now, bytes);
+    mlx5_bucket_use(&pace->own, now, bytes);
     for (Mlx5SchedElem *e = pace->group; e && e->parent; e = e->parent) {
-        use(&e->limit, now, bytes);
+        mlx5_bucket_use(&e->limit, now, bytes);
         count_served(e, bytes);
     }
     if (pacer->turn == pace) {

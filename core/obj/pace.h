@@ -48,6 +48,9 @@ typedef struct Mlx5Bucket {
     int64_t ready_ns;        /* more may be sent from then on */
 } Mlx5Bucket;
 
+/** @bytes were sent at @now: what @b allows next moves on. */
+void mlx5_bucket_use(Mlx5Bucket *b, int64_t now, uint64_t bytes);
+
 /** An entry of the rate table. */
 typedef struct Mlx5Rate {
     uint32_t kbps;           /* 0 = not set */

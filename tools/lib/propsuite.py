@@ -125,6 +125,7 @@ ROWS = [
     Row("striding-rq=off", cap("striding_rq")),
     Row("tunnel=off", [*cap("swp"), r"^[-+] mlx5dv: tunnel_offload_caps "]),
     Row("port-manager=off", cap("vport_group_manager")),
+    Row("dcb=off", cap("ets")),
     Row("deterministic=on", []),
     Row("cmd-reorder=on", []),
 ]

@@ -34,6 +34,7 @@ static const struct {
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
     PROP(mpw), PROP(striding_rq), PROP(tunnel), PROP(port_manager),
+    PROP(dcb),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -195,6 +196,7 @@ static const Row rows[] = {
     NET(tunnel, max_vxlan_udp_ports) NET(tunnel, max_geneve_opt_len)
     NET(tunnel, swp) NET(tunnel, swp_csum) NET(tunnel, swp_lso)
     GEN(port_manager, vport_group_manager)
+    GEN(dcb, ets) GEN(dcb, qcam_reg)
 };
 
 /** All capabilities of a card, by group and set. */

@@ -5,6 +5,7 @@
  */
 #include "tests/fw/fw_helper.h"
 
+#include "fw/port.h"
 #include "fw/vport.h"
 #include "obj/eq.h"
 
@@ -324,11 +325,15 @@ START_TEST(ppcnt)
                                        rx_icrc_encapsulated_low), 9);
         }
     }
+    mlx5_port_count_prio(d->host->func, 3, false, (Mlx5Traffic){ 7, 700 });
+    mlx5_port_count_prio(d->host->func, 3, true, (Mlx5Traffic){ 8, 800 });
     MLX5_SET(ppcnt_reg, r, grp, 0x10);
-    MLX5_SET(ppcnt_reg, r, prio_tc, 0);
+    MLX5_SET(ppcnt_reg, r, prio_tc, 3);
     ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
     ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
                                rx_frames_low), 7);
+    ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
+                               tx_octets_low), 800);
     MLX5_SET(ppcnt_reg, r, prio_tc, 1);
     ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
     ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
@@ -373,12 +378,132 @@ START_TEST(pause_fcs_and_module)
 }
 END_TEST
 
+START_TEST(trust)
+{
+    FakeDriver *d = t_running();
+    Mlx5Func *func = d->host->func;
+    PORT_REG(qpts_reg, r);
+
+    ck_assert(reg(d, READ, 0x4002, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(qpts_reg, r, trust_state), 1);
+    ck_assert_uint_eq(mlx5_port_prio(func, 5, 63), 5);
+    ck_assert_uint_eq(mlx5_port_prio(func, -1, 63), 0);
+    MLX5_SET(qpts_reg, r, trust_state, 2);
+    ck_assert(reg(d, WRITE, 0x4002, r, sizeof(r)));
+    ck_assert_uint_eq(mlx5_port_prio(func, 5, 63), 7);
+    ck_assert_uint_eq(mlx5_port_prio(func, 5, -1), 0);
+    MLX5_SET(qpts_reg, r, trust_state, 3);
+    REG_FAILS(d, WRITE, 0x4002, r, sizeof(r), MLX5_SYND_QPTS_STATE);
+    MLX5_SET(qpts_reg, r, local_port, 2);
+    REG_FAILS(d, READ, 0x4002, r, sizeof(r), MLX5_SYND_REG_PORT);
+    t_free(d);
+}
+END_TEST
+
+/* Field @f of an entry: two to a word. */
+#define DSCP_OFF(i, f)                                            \
+    MLX5_BIT_OFF(qpdpm_reg, dscp) + (i) * MLX5_BITS_qpdpm_dscp_reg + \
+        MLX5_BIT_OFF(qpdpm_dscp_reg, f), MLX5_BIT_SZ(qpdpm_dscp_reg, f)
+
+START_TEST(dscp_to_priority)
+{
+    FakeDriver *d = t_running();
+    PORT_REG(qpts_reg, trust);
+    PORT_REG(qpdpm_reg, r);
+
+    MLX5_SET(qpts_reg, trust, trust_state, 2);
+    ck_assert(reg(d, WRITE, 0x4002, trust, sizeof(trust)));
+    mlx5_prm_set(r, DSCP_OFF(46, e), 1);
+    mlx5_prm_set(r, DSCP_OFF(46, prio), 3);
+    mlx5_prm_set(r, DSCP_OFF(8, prio), 6); /* without e */
+    ck_assert(reg(d, WRITE, 0x4013, r, sizeof(r)));
+    ck_assert(reg(d, READ, 0x4013, r, sizeof(r)));
+    ck_assert_uint_eq(mlx5_prm_get(r, DSCP_OFF(46, prio)), 3);
+    ck_assert_uint_eq(mlx5_prm_get(r, DSCP_OFF(8, prio)), 1);
+    ck_assert_uint_eq(mlx5_port_prio(d->host->func, -1, 46), 3);
+    mlx5_prm_set(r, DSCP_OFF(63, e), 1);
+    mlx5_prm_set(r, DSCP_OFF(63, prio), 8);
+    REG_FAILS(d, WRITE, 0x4013, r, sizeof(r), MLX5_SYND_QPDPM_PRIO);
+    MLX5_SET(qpdpm_reg, r, local_port, 9);
+    REG_FAILS(d, READ, 0x4013, r, sizeof(r), MLX5_SYND_REG_PORT);
+    t_free(d);
+}
+END_TEST
+
+static uint8_t *tc_entry(uint8_t *r, unsigned i)
+{
+    return MLX5_ADDR_OF(qetc_reg, r, tc_configuration) +
+           i * MLX5_ST_SZ_BYTES(ets_tcn_config_reg);
+}
+
+/* Each kind of value changes by its own bit. */
+START_TEST(traffic_classes)
+{
+    FakeDriver *d = t_running();
+    Mlx5Func *func = d->host->func;
+    uint8_t q[MLX5_ST_SZ_BYTES(qtct_reg)] = { 0 };
+    uint8_t r[MLX5_ST_SZ_BYTES(qetc_reg)] = { 0 }, *c = tc_entry(r, 2);
+
+    MLX5_SET(qtct_reg, q, prio, 5);
+    MLX5_SET(qtct_reg, q, tclass, 2);
+    ck_assert(reg(d, WRITE, 0x400a, q, sizeof(q)));
+    ck_assert_uint_eq(mlx5_port_tc(func, 5), 2);
+    ck_assert_uint_eq(mlx5_port_tc(func, 4), 4);
+    MLX5_SET(qtct_reg, q, port_number, 3);
+    REG_FAILS(d, READ, 0x400a, q, sizeof(q), MLX5_SYND_REG_PORT);
+    MLX5_SET(ets_tcn_config_reg, c, g, 1);
+    MLX5_SET(ets_tcn_config_reg, c, group, 1);
+    MLX5_SET(ets_tcn_config_reg, c, bw_allocation, 30); /* without b */
+    ck_assert(reg(d, WRITE, 0x4005, r, sizeof(r)));
+    memset(r, 0, sizeof(r));
+    MLX5_SET(ets_tcn_config_reg, c, r, 1);
+    MLX5_SET(ets_tcn_config_reg, c, max_bw_units, 3);
+    MLX5_SET(ets_tcn_config_reg, c, max_bw_value, 7);
+    ck_assert(reg(d, WRITE, 0x4005, r, sizeof(r)));
+    memset(r, 0, sizeof(r));
+    ck_assert(reg(d, READ, 0x4005, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(ets_tcn_config_reg, c, group), 1);
+    ck_assert_uint_eq(MLX5_GET(ets_tcn_config_reg, c, bw_allocation), 100);
+    ck_assert_uint_eq(mlx5_port_tc_kbps(func, 2), 700000);
+    ck_assert_uint_eq(mlx5_port_tc_kbps(func, 1), 0);
+    MLX5_SET(ets_tcn_config_reg, c, r, 1);
+    MLX5_SET(ets_tcn_config_reg, c, max_bw_units, 4);
+    ck_assert(reg(d, WRITE, 0x4005, r, sizeof(r)));
+    ck_assert_uint_eq(mlx5_port_tc_kbps(func, 2), 7000000);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(traffic_class_limits)
+{
+    FakeDriver *d = t_running();
+    uint8_t r[MLX5_ST_SZ_BYTES(qetc_reg)] = { 0 }, *c = tc_entry(r, 7);
+
+    MLX5_SET(ets_tcn_config_reg, c, g, 1);
+    MLX5_SET(ets_tcn_config_reg, c, group, 8);
+    REG_FAILS(d, WRITE, 0x4005, r, sizeof(r), MLX5_SYND_QETCR_GROUP);
+    MLX5_SET(ets_tcn_config_reg, c, group, 7);
+    MLX5_SET(ets_tcn_config_reg, c, b, 1);
+    MLX5_SET(ets_tcn_config_reg, c, bw_allocation, 101);
+    REG_FAILS(d, WRITE, 0x4005, r, sizeof(r), MLX5_SYND_QETCR_SHARE);
+    MLX5_SET(ets_tcn_config_reg, c, bw_allocation, 100);
+    MLX5_SET(ets_tcn_config_reg, c, r, 1);
+    MLX5_SET(ets_tcn_config_reg, c, max_bw_units, 5);
+    REG_FAILS(d, WRITE, 0x4005, r, sizeof(r), MLX5_SYND_QETCR_UNITS);
+    MLX5_SET(qetc_reg, r, port_number, 2);
+    REG_FAILS(d, READ, 0x4005, r, sizeof(r), MLX5_SYND_REG_PORT);
+    t_free(d);
+}
+END_TEST
+
 START_TEST(capability_masks)
 {
     FakeDriver *d = t_running();
     uint8_t p[MLX5_ST_SZ_BYTES(pcam_reg)] = { 0 };
     uint8_t m[MLX5_ST_SZ_BYTES(mcam_reg)] = { 0 };
+    uint8_t q[MLX5_ST_SZ_BYTES(qcam_reg)] = { 0 };
     const uint8_t *mask = MLX5_ADDR_OF(pcam_reg, p, regs_5000_to_507f);
+    const uint8_t *qos = MLX5_ADDR_OF(qcam_reg, q, reg_cap);
 
     ck_assert(reg(d, READ, 0x507f, p, sizeof(p)));
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, ppcnt), 1);
@@ -389,6 +514,12 @@ START_TEST(capability_masks)
                                rx_icrc_encapsulated_counter), 1);
     MLX5_SET(pcam_reg, p, access_reg_group, 1);
     REG_FAILS(d, READ, 0x507f, p, sizeof(p), MLX5_SYND_PCAM_GROUP);
+    ck_assert(reg(d, READ, 0x4019, q, sizeof(q)));
+    ck_assert_uint_eq(MLX5_GET(qcam_access_reg_cap_mask, qos, qpts), 1);
+    ck_assert_uint_eq(MLX5_GET(qcam_access_reg_cap_mask, qos, qpdpm), 1);
+    ck_assert_uint_eq(MLX5_GET(qcam_access_reg_cap_mask, qos, qdpm), 0);
+    MLX5_SET(qcam_reg, q, feature_group, 1);
+    REG_FAILS(d, READ, 0x4019, q, sizeof(q), MLX5_SYND_QCAM_GROUP);
     for (uint32_t g = 0; g < 4; g++) {
         MLX5_SET(mcam_reg, m, access_reg_group, g);
         ck_assert(reg(d, READ, 0x907f, m, sizeof(m)));
@@ -442,4 +573,5 @@ END_TEST
 T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
        fec, module, beacon,
        paos_and_link, ppcnt, pause_fcs_and_module, capability_masks,
-       components)
+       components, trust, dscp_to_priority, traffic_classes,
+       traffic_class_limits)
