@@ -8,6 +8,7 @@
  */
 #include "bus/trace.h"
 #include "layers.h"
+#include "obj/uar.h"
 
 static bool access_ok(Mlx5Func *func, uint64_t offset, unsigned size)
 {
@@ -37,6 +38,16 @@ uint64_t mlx5_func_bar_read(Mlx5Func *func, uint64_t offset, unsigned size)
     /* UAR pages read as zero (PRM: UAR, doorbell registers are write-only). */
     mlx5_func_unlock(func);
     return value;
+}
+
+bool mlx5_bar_write_is_idle(const Mlx5FuncProps *props, uint64_t offset,
+                            unsigned size)
+{
+    return size == 8 && offset % 8 == 0 &&
+           offset >= MLX5_UAR_FIRST * MLX5_UAR_BYTES &&
+           offset < mlx5_memic_bar_start(props) &&
+           offset % MLX5_UAR_BYTES >= MLX5_UAR_BF &&
+           offset % MLX5_UAR_BF_HALF >= MLX5_UAR_BF_COUNTS;
 }
 
 void mlx5_func_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,

@@ -218,6 +218,14 @@ void mlx5_func_free(Mlx5Func *func);
 uint64_t mlx5_func_bar_read(Mlx5Func *func, uint64_t offset, unsigned size);
 void mlx5_func_bar_write(Mlx5Func *func, uint64_t offset, uint64_t value,
                          unsigned size);
+/**
+ * Is that a write which says nothing, so that a host need not make it? Libraries
+ * copy whole work requests into the BlueFlame registers; of such a copy the
+ * first 16 bytes count, the rest is in memory. Takes no lock and needs no
+ * function: @props are those that it was made with.
+ */
+bool mlx5_bar_write_is_idle(const Mlx5FuncProps *props, uint64_t offset,
+                            unsigned size);
 
 /** Length of the vendor-specific capability, header included. */
 #define MLX5_VSC_BYTES 0x18

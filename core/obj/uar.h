@@ -22,6 +22,11 @@ enum {
     MLX5_UAR_BF = 0x800,
 };
 
+/** A register has two halves of this size, used in turn (caps:
+ * log_bf_reg_size 9), of which the first bytes count. */
+#define MLX5_UAR_BF_HALF 0x100u
+#define MLX5_UAR_BF_COUNTS 16u
+
 typedef struct Mlx5Uar {
     Mlx5Obj o;
     uint32_t cq_arm_high;    /* first half of a CQ arm in two halves */

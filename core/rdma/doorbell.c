@@ -23,17 +23,12 @@
 #include "obj/uar.h"
 #include "prm/prm.h"
 
-/* Registers begin here; each has two halves of this size, used in turn (caps:
- * log_bf_reg_size 9). */
-#define BF_FIRST 0x800u
-#define BF_HALF 0x100u
-
 /* wqe_ctrl's third word: bit of ce that asks for a CQE. */
 #define CTRL_CE_CQE 0x8u
 
 static Mlx5BfHalf *half_of(Mlx5Rdma *rdma, uint32_t uar, uint32_t at)
 {
-    return &rdma->halves[(uar * 31 + at / BF_HALF) % MLX5_BF_HALVES];
+    return &rdma->halves[(uar * 31 + at / MLX5_UAR_BF_HALF) % MLX5_BF_HALVES];
 }
 
 static Mlx5Qp *find(Mlx5Func *func, uint32_t uar, uint32_t qpn, bool dbr_less)
@@ -117,10 +112,10 @@ static void dispatch(Mlx5Func *func, uint32_t uar, uint32_t qpn,
 void mlx5_sq_doorbell(Mlx5Func *func, uint32_t uar, uint32_t offset,
                       uint64_t value, unsigned size)
 {
-    uint32_t in_half = offset % BF_HALF, at = offset - in_half;
+    uint32_t in_half = offset % MLX5_UAR_BF_HALF, at = offset - in_half;
     Mlx5BfHalf *half = half_of(func->rdma, uar, at);
 
-    if (offset < BF_FIRST) {
+    if (offset < MLX5_UAR_BF) {
         if (offset == MLX5_UAR_DBR_LESS) {
             ring_dbr_less(func, uar, value);
         }

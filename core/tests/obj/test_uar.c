@@ -174,6 +174,28 @@ START_TEST(cq_arm_in_two_halves)
 }
 END_TEST
 
+/* The rest of a BlueFlame copy, and nothing else. */
+START_TEST(idle_writes)
+{
+    Mlx5FuncProps p;
+    uint64_t page = 100 * 4096, bar;
+
+    mlx5_func_props_default(&p);
+    bar = UINT64_C(1) << p.log_bar_size;
+    for (uint32_t off = 0; off < 0x1000; off += 8) {
+        bool rest = off >= 0x800 && off % 0x100 >= 16;
+
+        ck_assert(mlx5_bar_write_is_idle(&p, page + off, 8) == rest);
+        ck_assert(!mlx5_bar_write_is_idle(&p, page + off, 4));
+        /* The init segment; device memory; outside. */
+        ck_assert(!mlx5_bar_write_is_idle(&p, off, 8));
+        ck_assert(!mlx5_bar_write_is_idle(&p, bar - 4096 + off, 8));
+        ck_assert(!mlx5_bar_write_is_idle(&p, bar + off, 8));
+    }
+    ck_assert(!mlx5_bar_write_is_idle(&p, page + 0x81c, 8));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("uar");
@@ -186,6 +208,7 @@ int main(void)
     tcase_add_test(tc, freed_page_is_dead);
     tcase_add_test(tc, page_in_use);
     tcase_add_test(tc, cq_arm_in_two_halves);
+    tcase_add_test(tc, idle_writes);
     suite_add_tcase(suite, tc);
     return t_main(suite);
 }
