@@ -26,8 +26,15 @@ static const struct {
 Mlx5Card *mlx5_card_new(void)
 {
     Mlx5Card *card = g_new0(Mlx5Card, 1);
+    pthread_mutexattr_t attr;
 
-    pthread_mutex_init(&card->lock, NULL);
+    pthread_mutexattr_init(&attr);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+    /* Held for microseconds: to look again costs less than to sleep. */
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+    pthread_mutex_init(&card->lock, &attr);
+    pthread_mutexattr_destroy(&attr);
     card->funcs = g_ptr_array_new();
     card->link_up = true;
     return card;

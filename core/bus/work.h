@@ -21,9 +21,13 @@ typedef struct Mlx5Budget {
     int64_t steps;               /* work requests or packets */
 } Mlx5Budget;
 
-/* On the ringing thread, and per slice on the host's thread. */
+/*
+ * On the ringing thread, and per slice on the host's thread. A message in the
+ * card takes some four steps: a list of 32 small ones, posted by one doorbell,
+ * is not worth waking a thread for.
+ */
 #define MLX5_INLINE_BYTES (64 * 1024)
-#define MLX5_INLINE_STEPS 64
+#define MLX5_INLINE_STEPS 256
 #define MLX5_SLICE_BYTES (256 * 1024)
 #define MLX5_SLICE_STEPS 64
 
