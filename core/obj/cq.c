@@ -9,8 +9,10 @@
  *
  * Arming: {sn, solicited only?, ci} through the UAR. One event per arming; the
  * driver counts sn up with every event it got, so an arming that repeats the
- * sn of an event already given asks for nothing new. If entries beyond ci are
- * there already, the event comes at once.
+ * sn of an event already given asks for nothing new. If entries are there that
+ * are beyond ci and that no event has told of, the event comes at once (cqc
+ * last_notified_index). One for those it was told of already would be one too
+ * many for who takes an entry for each event (perftest -e).
  *
  * Room: the consumer index is read from the doorbell record, and only when the
  * queue looks full, so that a busy queue costs no read of guest memory.
@@ -180,7 +182,7 @@ static void event_due_now(Mlx5Cq *cq, bool solicited)
 
 void mlx5_cq_written(Mlx5Cq *cq, uint32_t num, bool solicited)
 {
-    cq->unreported += num;
+    cq->unreported = MIN(cq->unreported + (uint64_t)num, UINT32_MAX);
     if (solicited) {
         cq->solicit_pi = cq->pi;
         cq->solicit_seen = true;
@@ -230,17 +232,21 @@ void mlx5_cq_post(Mlx5Cq *cq, uint8_t cqe[MLX5_CQE_BYTES], bool solicited)
     mlx5_cq_post_half(cq, NULL, cqe, solicited);
 }
 
-/* Is there an entry beyond @ci that this kind of arming waits for? */
+/*
+ * Is there an entry that this kind of arming waits for, beyond @ci and beyond
+ * those that an event told of?
+ */
 static bool event_due(const Mlx5Cq *cq, uint32_t ci)
 {
     uint32_t unread = distance(ci, cq->pi);
+    uint32_t untold = MIN(unread, cq->unreported);
 
     /* An index from the future is the guest's mistake; wait for entries. */
-    if (unread == 0 || (unread > cq_entries(cq) && !cq->oi)) {
+    if (untold == 0 || (unread > cq_entries(cq) && !cq->oi)) {
         return false;
     }
     return !cq->armed_solicited ||
-           (cq->solicit_seen && distance(cq->solicit_pi, cq->pi) < unread);
+           (cq->solicit_seen && distance(cq->solicit_pi, cq->pi) < untold);
 }
 
 static void arm(Mlx5Cq *cq, uint32_t sn, bool solicited, uint32_t ci)

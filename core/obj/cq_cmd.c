@@ -208,6 +208,8 @@ void mlx5_cmd_query_cq(Mlx5Func *func, Mlx5Cmd *cmd)
     MLX5_SET(cqc, cqc, consumer_counter, cq->ci_seen);
     MLX5_SET(cqc, cqc, producer_counter, cq->pi);
     MLX5_SET(cqc, cqc, last_solicit_index, cq->solicit_pi);
+    MLX5_SET(cqc, cqc, last_notified_index,
+             (cq->pi - cq->unreported) & MLX5_CQ_CI_MASK);
     mlx5_ring_put_pas(&cq->ring, cmd, MLX5_BYTE_OFF(query_cq_out, pas));
 }
 

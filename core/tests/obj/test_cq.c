@@ -328,6 +328,13 @@ START_TEST(one_event_per_arming)
     ck_assert_uint_eq(comp_events(&f), 1);
     post(&f, 4);
     ck_assert_uint_eq(comp_events(&f), 0);
+    /* Unread, and the event that told of them was taken: nothing new. */
+    arm_at(&f, 2, false, 3);
+    ck_assert_uint_eq(comp_events(&f), 1);
+    arm_at(&f, 3, false, 0);
+    ck_assert_uint_eq(comp_events(&f), 0);
+    post(&f, 5);
+    ck_assert_uint_eq(comp_events(&f), 1);
     fake_host_free(f.h);
 }
 END_TEST
@@ -357,23 +364,25 @@ START_TEST(solicited_only)
     ck_assert_uint_eq(comp_events(&f), 0);
     post_opcode(&f, 1, MLX5_CQE_RESP_SEND, true);
     ck_assert_uint_eq(comp_events(&f), 1);
-    /* Armed late: only a solicited one beyond ci counts. */
-    arm_at(&f, 1, true, 2);
-    post(&f, 2);
+    /* Armed late: only a solicited one counts, beyond ci, not told of yet. */
+    post_opcode(&f, 2, MLX5_CQE_RESP_SEND, true);
+    arm_at(&f, 1, true, 3);
+    post(&f, 3);
     ck_assert_uint_eq(comp_events(&f), 0);
-    arm_at(&f, 1, true, 1);
+    arm_at(&f, 1, true, 2);
     ck_assert_uint_eq(comp_events(&f), 1);
+    arm_at(&f, 2, true, 0);
+    ck_assert_uint_eq(comp_events(&f), 0);
     /* An error is always solicited. */
-    arm_at(&f, 2, true, 3);
-    post_opcode(&f, 3, MLX5_CQE_REQ_ERR, false);
+    post_opcode(&f, 4, MLX5_CQE_REQ_ERR, false);
     ck_assert_uint_eq(comp_events(&f), 1);
-    arm_at(&f, 3, true, 4);
-    post_opcode(&f, 4, MLX5_CQE_RESP_ERR, false);
+    arm_at(&f, 3, true, 5);
+    post_opcode(&f, 5, MLX5_CQE_RESP_ERR, false);
     ck_assert_uint_eq(comp_events(&f), 1);
     /* From solicited to any, before anything came. */
-    arm_at(&f, 4, true, 5);
-    arm_at(&f, 4, false, 5);
-    post(&f, 5);
+    arm_at(&f, 4, true, 6);
+    arm_at(&f, 4, false, 6);
+    post(&f, 6);
     ck_assert_uint_eq(comp_events(&f), 1);
     fake_host_free(f.h);
 }
