@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is run between two guests, a row each: a command for the server, one
 for the client. Programs that compare what arrives are preferred.
-
-Of perftest `ib_send_lat -e` is left out: between two guests it fails with rxe,
-too.
 """
 
 from collections import namedtuple
