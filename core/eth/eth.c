@@ -71,10 +71,12 @@ static void count_tx(Mlx5Func *func, const uint8_t *frame, size_t len,
     Mlx5Traffic *t = kind(frame, &c->transmitted_eth_unicast,
                           &c->transmitted_eth_multicast,
                           &c->transmitted_eth_broadcast);
+    Mlx5FrameInfo info;
 
     t->packets += sent.packets;
     t->octets += sent.octets;
-    mlx5_eth_count_prio(func, frame, len, true, sent);
+    mlx5_frame_parse(frame, len, &info);
+    mlx5_eth_count_prio(func, &info, true, sent);
 }
 
 void mlx5_eth_tx(Mlx5Func *func, const uint8_t *frame, size_t len)
@@ -126,7 +128,8 @@ static size_t flatten(const struct iovec *iov, int iovcnt, uint8_t *buf,
     return len;
 }
 
-static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
+static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len,
+                     const Mlx5FrameInfo *info)
 {
     Mlx5VportCounters *c = &mlx5_vport(func)->counters;
     Mlx5Traffic *t = kind(frame, &c->received_eth_unicast,
@@ -135,7 +138,7 @@ static void count_rx(Mlx5Func *func, const uint8_t *frame, size_t len)
 
     t->packets++;
     t->octets += len;
-    mlx5_eth_count_prio(func, frame, len, false, (Mlx5Traffic){ 1, len });
+    mlx5_eth_count_prio(func, info, false, (Mlx5Traffic){ 1, len });
     mlx5_stats_rx_size(&func->stats, len);
 }
 
@@ -160,13 +163,13 @@ bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt)
         mlx5_stats_rx_size(&func->stats, len);
         return true;
     }
-    count_rx(func, buf, len);
+    mlx5_packet_init(&p, func, NULL, buf, len);
+    mlx5_frame_parse(buf, len, &p.info);
+    count_rx(func, buf, len, &p.info);
     if (mlx5_eth_pause_rx(func, buf, len)) {
         return true;
     }
     if (!func->eth->tap || !func->eth->tap(func, buf, len)) {
-        mlx5_packet_init(&p, func, NULL, buf, len);
-        mlx5_frame_parse(buf, len, &p.info);
         mlx5_eth_steer_rx(&p);
     }
     return true;

@@ -40,9 +40,9 @@ void mlx5_eth_vxlan_reset(Mlx5Func *func);
 /* ets.c */
 void mlx5_eth_ets_new(Mlx5Func *func);
 void mlx5_eth_ets_reset(Mlx5Func *func);
-/** Count a frame, with an Ethernet header at least, in its priority. */
-void mlx5_eth_count_prio(Mlx5Func *func, const uint8_t *frame, size_t len,
-                         bool tx, Mlx5Traffic traffic);
+/** Count a frame in its priority. */
+void mlx5_eth_count_prio(Mlx5Func *func, const Mlx5FrameInfo *info, bool tx,
+                         Mlx5Traffic traffic);
 unsigned mlx5_eth_sq_prio(const Mlx5Sq *sq);
 /** Have all SQs look whether they may go on. */
 void mlx5_eth_wake_sqs(Mlx5Func *func);

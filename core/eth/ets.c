@@ -10,45 +10,13 @@
  */
 #include "eth/eth_internal.h"
 
-#define ETHERTYPE_VLAN 0x8100
-#define ETHERTYPE_QINQ 0x88a8
-#define ETHERTYPE_IPV4 0x0800
-#define ETHERTYPE_IPV6 0x86dd
-#define VLAN_BYTES 4
-
-static int dscp_of(uint16_t type, const uint8_t *ip)
+void mlx5_eth_count_prio(Mlx5Func *func, const Mlx5FrameInfo *info, bool tx,
+                         Mlx5Traffic traffic)
 {
-    switch (type) {
-    case ETHERTYPE_IPV4:
-        return ip[1] >> 2;
-    case ETHERTYPE_IPV6:
-        return mlx5_get_be16(ip) >> 6 & 0x3f;
-    default:
-        return -1;
-    }
-}
+    int pcp = info->cvlan || info->svlan ? info->tci >> 13 : -1;
+    int dscp = info->ip_version ? info->tos >> 2 : -1;
 
-/* @frame has an Ethernet header at least. */
-static unsigned prio_of(Mlx5Func *func, const uint8_t *frame, size_t len)
-{
-    uint16_t type = mlx5_get_be16(frame + 12);
-    size_t at = MLX5_ETH_HLEN;
-    int pcp = -1;
-
-    if ((type == ETHERTYPE_VLAN || type == ETHERTYPE_QINQ) &&
-        len >= at + VLAN_BYTES) {
-        pcp = frame[at] >> 5;
-        type = mlx5_get_be16(frame + at + 2);
-        at += VLAN_BYTES;
-    }
-    return mlx5_port_prio(func, pcp,
-                          len >= at + 2 ? dscp_of(type, frame + at) : -1);
-}
-
-void mlx5_eth_count_prio(Mlx5Func *func, const uint8_t *frame, size_t len,
-                         bool tx, Mlx5Traffic traffic)
-{
-    mlx5_port_count_prio(func, prio_of(func, frame, len), tx, traffic);
+    mlx5_port_count_prio(func, mlx5_port_prio(func, pcp, dscp), tx, traffic);
 }
 
 unsigned mlx5_eth_sq_prio(const Mlx5Sq *sq)
@@ -75,17 +43,20 @@ static void fire(void *opaque)
     mlx5_eth_wake_sqs(opaque);
 }
 
-void mlx5_eth_ets_new(Mlx5Func *func)
+void mlx5_eth_ets_reset(Mlx5Func *func)
 {
-    mlx5_timer_init(&func->eth->ets.timer, fire, func);
+    Mlx5Ets *ets = &func->eth->ets;
+
+    mlx5_timer_cancel(func, &ets->timer);
     for (unsigned i = 0; i < MLX5_PORT_PRIOS; i++) {
-        func->eth->ets.limit[i].burst_ns = MLX5_PACE_BURST_NS;
+        ets->limit[i] = (Mlx5Bucket){ .burst_ns = MLX5_PACE_BURST_NS };
     }
 }
 
-void mlx5_eth_ets_reset(Mlx5Func *func)
+void mlx5_eth_ets_new(Mlx5Func *func)
 {
-    mlx5_timer_cancel(func, &func->eth->ets.timer);
+    mlx5_timer_init(&func->eth->ets.timer, fire, func);
+    mlx5_eth_ets_reset(func);
 }
 
 Mlx5Bucket *mlx5_eth_ets_limit(Mlx5Sq *sq)

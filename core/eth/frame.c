@@ -228,10 +228,9 @@ void mlx5_frame_parse_l3(const uint8_t *packet, size_t len, uint16_t type,
     parse_l3(packet, len, info);
 }
 
-/* For a header that was parsed: it is whole. */
-void mlx5_frame_set_ip_len(uint8_t *ip, size_t len)
+void mlx5_frame_set_ip_len(uint8_t *ip, uint32_t version, size_t len)
 {
-    if (ip[0] >> 4 == 4) {
+    if (version == 4) {
         mlx5_put_be16(ip + 2, len);
     } else {
         mlx5_put_be16(ip + 4, len - IPV6_HLEN);
@@ -248,10 +247,10 @@ void mlx5_frame_fix_ip_len(uint8_t *frame, size_t len)
     }
     off = parse_l2(frame, len, &info);
     if (info.ethertype == MLX5_ETHERTYPE_IPV4 && len - off >= IPV4_HLEN) {
-        mlx5_put_be16(frame + off + 2, len - off);
+        mlx5_frame_set_ip_len(frame + off, 4, len - off);
     } else if (info.ethertype == MLX5_ETHERTYPE_IPV6 &&
                len - off >= IPV6_HLEN) {
-        mlx5_put_be16(frame + off + 4, len - off - IPV6_HLEN);
+        mlx5_frame_set_ip_len(frame + off, 6, len - off);
     }
 }
 

@@ -92,8 +92,9 @@ void mlx5_frame_parse_l3(const uint8_t *packet, size_t len, uint16_t type,
 void mlx5_frame_parse_tunnel(const uint8_t *frame, const Mlx5FrameInfo *info,
                              const Mlx5VxlanPorts *vxlan, Mlx5Tunnel *tunnel);
 
-/** Make the length field of the IP header at @ip say @len bytes in all. */
-void mlx5_frame_set_ip_len(uint8_t *ip, size_t len);
+/** Make the length field of the IP header at @ip, which is whole, say @len bytes
+ * in all. @version: 4 or 6. */
+void mlx5_frame_set_ip_len(uint8_t *ip, uint32_t version, size_t len);
 
 /**
  * Make the IP length field span the frame to its end: what a segment cut from

@@ -102,7 +102,9 @@ static void fix_headers(uint8_t *frame, size_t len, const Headers *h,
 
     mlx5_frame_fix_ip_len(frame, len);
     if (h->inner_l3) {
-        mlx5_frame_set_ip_len(inner, len - h->inner_l3);
+        mlx5_frame_set_ip_len(inner,
+                              h->inner_type == MLX5_ETHERTYPE_IPV4 ? 4 : 6,
+                              len - h->inner_l3);
         mlx5_frame_parse_l3(inner, len - h->inner_l3, h->inner_type, &info);
         fix_packet(inner, &info, s);
     }

@@ -193,6 +193,7 @@ static void deliver(Mlx5Func *func, Mlx5Qp *qp, Mlx5Pkt *pkt)
 static void deliver_all(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     const GPtrArray *qps = mlx5_mcg_members(func, pkt->addr.dgid);
+
     for (guint i = 0; qps && i < qps->len; i++) {
         Mlx5Qp *qp = g_ptr_array_index(qps, i);
         bool own = pkt->src == func && pkt->src_qpn == qp->o.id;

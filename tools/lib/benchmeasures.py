@@ -24,7 +24,7 @@ MEASURES = {
     "send_rate_counts": Counts("ib_send_bw -s 64", 50000, 50000),
     "write_bw_counts": Counts("ib_write_bw -s 65536", 20000, 20000),
     "write_lat": Perftest("ib_write_lat -s 8", 2000, 10000),
-    "send_lat_events": Perftest("ib_send_lat -s 8 -e", 1000, 1000),
+    "send_lat_events": Perftest("ib_send_lat -s 8 -e", 1000, 10000),
     "atomic_lat": Perftest("ib_atomic_lat", 2000, 10000),
     "wire": Wire("ib_write_bw -s 65536", 200, 2000),
     "mr_4k": Program("mr", "0x1000"),

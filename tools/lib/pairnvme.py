@@ -6,13 +6,11 @@ away.
 """
 
 import shutil
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import build
-import kernellog
 import pairsuite
 from pair import Pair, Wiring
 from paths import REPO
@@ -95,12 +93,6 @@ class Disk:
         return self.found
 
 
-def end_of(both, prefix):
-    return [Result(f"{prefix}: {side.name}: {r.name}", r.status, r.detail)
-            for side in (both.a, both.b)
-            for r in kernellog.check(side.guest, False, LOGS)]
-
-
 def run_on(context, wiring, prefix, ways):
     """Run @ways, (target, initiator, name) each by a side's name, on one pair
     of guests. Return: Results."""
@@ -109,12 +101,9 @@ def run_on(context, wiring, prefix, ways):
     with staged() as folder, Pair(context.emulator, image,
                                   wiring._replace(share=folder)) as both:
         for target, initiator, name in ways:
-            began = time.monotonic()
             found += Disk(getattr(both, target), getattr(both, initiator),
                           prefix + name, context.verbose).run()
-            found.append(Result(f"{prefix}{name}: done", PASS,
-                                f"{time.monotonic() - began:.0f} s"))
-        return found + end_of(both, prefix)
+        return found + pairsuite.end_of(both, prefix, LOGS)
 
 
 def run(context):

@@ -90,11 +90,11 @@ def tshark(path):
                    FAIL if missing else PASS, f"missing: {missing}")]
 
 
-def end_of(both, prefix):
-    """Return Results on what the kernels said."""
+def end_of(both, prefix, logs=(KERNEL_LOG,)):
+    """Return Results on what the kernels said. @logs: files that explain it."""
     return [Result(f"{prefix}: {side.name}: {r.name}", r.status, r.detail)
             for side in (both.a, both.b)
-            for r in kernellog.check(side.guest, False, [KERNEL_LOG])]
+            for r in kernellog.check(side.guest, False, list(logs))]
 
 
 def run_pair(context, prefix, programs, wiring, check=None, limit_s=LIMIT_S):

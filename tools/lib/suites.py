@@ -30,10 +30,10 @@ A guest suite is a folder with a file suite.ini:
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
     serves = yes             a web server here serves it: served.py
 
-The folder, lib.sh and the modules of Python in guest-tests/suites/, and what was
-built lie at /share in the guest, where `run` starts as root and prints TAP. SLOW is how many
-times as long as others the guest takes; our own timeouts take that into
-account. The files `expected` and
+The folder, lib.sh and the modules of Python in guest-tests/suites/, and what
+was built lie at /share in the guest, where `run` starts as root and prints TAP.
+SLOW is how many times as long as others the guest takes; our own timeouts take
+that into account. The files `expected` and
 `expected-GUEST` beside it are described in results.py.
 After each guest suite the kernel's log is read (kernellog.py): a line of level
 warning or worse fails the suite, unless guest-tests/kernel-log.expected

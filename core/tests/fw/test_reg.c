@@ -490,8 +490,30 @@ START_TEST(traffic_class_limits)
     MLX5_SET(ets_tcn_config_reg, c, r, 1);
     MLX5_SET(ets_tcn_config_reg, c, max_bw_units, 5);
     REG_FAILS(d, WRITE, 0x4005, r, sizeof(r), MLX5_SYND_QETCR_UNITS);
+    MLX5_SET(ets_tcn_config_reg, c, max_bw_units, 4);
+    MLX5_SET(ets_global_config_reg,
+             MLX5_ADDR_OF(qetc_reg, r, global_configuration), r, 1);
+    REG_FAILS(d, WRITE, 0x4005, r, sizeof(r), MLX5_SYND_QETCR_GLOBAL);
     MLX5_SET(qetc_reg, r, port_number, 2);
     REG_FAILS(d, READ, 0x4005, r, sizeof(r), MLX5_SYND_REG_PORT);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(no_dcb)
+{
+    static const struct { uint16_t id, bytes; } regs[] = {
+        { 0x4002, 8 }, { 0x4005, 80 }, { 0x400a, 8 }, { 0x4013, 132 },
+        { 0x4019, 72 },
+    };
+    FakeDriver *d = t_running();
+    uint8_t r[132] = { 0 };
+
+    d->host->func->props.dcb = false;
+    for (size_t i = 0; i < G_N_ELEMENTS(regs); i++) {
+        r[1] = 1;
+        REG_FAILS(d, READ, regs[i].id, r, regs[i].bytes, MLX5_SYND_DCB_OFF);
+    }
     t_free(d);
 }
 END_TEST
@@ -574,4 +596,4 @@ T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
        fec, module, beacon,
        paos_and_link, ppcnt, pause_fcs_and_module, capability_masks,
        components, trust, dscp_to_priority, traffic_classes,
-       traffic_class_limits)
+       traffic_class_limits, no_dcb)

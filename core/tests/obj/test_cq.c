@@ -339,6 +339,24 @@ START_TEST(one_event_per_arming)
 }
 END_TEST
 
+/* QUERY_CQ says how far events told. */
+START_TEST(last_notified)
+{
+    Fixture f = setup();
+    TestCmd t = { 0 };
+    uint8_t *cqc = t.out + MLX5_BYTE_OFF(query_cq_out, cq_context);
+
+    post(&f, 0);
+    arm_at(&f, 0, false, 1);
+    post(&f, 1);
+    post(&f, 2);
+    T_DESTROY(f.h, &t, mlx5_cmd_query_cq, query_cq_in, cqn, f.cqn);
+    ck_assert_uint_eq(MLX5_GET(cqc, cqc, last_notified_index), 2);
+    ck_assert_uint_eq(MLX5_GET(cqc, cqc, producer_counter), 3);
+    fake_host_free(f.h);
+}
+END_TEST
+
 START_TEST(sequence_goes_round)
 {
     Fixture f = setup();
@@ -463,6 +481,7 @@ int main(void)
     tcase_add_test(tc, memory_fails);
     tcase_add_test(tc, owner_byte_comes_last);
     tcase_add_test(tc, one_event_per_arming);
+    tcase_add_test(tc, last_notified);
     tcase_add_test(tc, sequence_goes_round);
     tcase_add_test(tc, solicited_only);
     tcase_add_test(tc, solicited_bit);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Send queues without a doorbell record: the doorbell alone says how far.
+ * Send queues without a doorbell record: the doorbell alone says how far. With
+ * one: what of a BlueFlame copy counts, and what the thread that rings does.
  */
 #include "tests/rdma/rdma_helper.h"
 
@@ -169,6 +170,68 @@ START_TEST(by_state)
 }
 END_TEST
 
+/* A write of one basic block, in the ring and in the record, not rung. */
+static void post_one(RTest *t)
+{
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+
+    r_raddr(&w, DST, t->key);
+    r_data(&w, SRC, 8, t->key);
+    r_put(&t->a, &w);
+}
+
+/* What hosts may leave out (mlx5_bar_write_is_idle) does nothing, whatever it
+ * looks like: the next request waits for its own doorbell. */
+START_TEST(rest_of_a_copy)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    uint64_t page = (uint64_t)t->uar * 4096;
+    unsigned idle = 0;
+
+    r_connect(t, 100);
+    post_one(t);
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    post_one(t);
+    for (uint32_t off = 0; off < 4096; off += 8) {
+        if (mlx5_bar_write_is_idle(&t->h->func->props, page + off, 8)) {
+            idle++;
+            mlx5_func_bar_write(t->h->func, page + off,
+                                (uint64_t)t->a.qpn << 8 | UINT64_C(8) << 32, 8);
+        }
+    }
+    fake_host_work(t->h);
+    ck_assert_uint_eq(idle, 8 * 30);
+    r_quiet(&t->a);
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    r_sent(&t->a, 1, MLX5_OPCODE_RDMA_WRITE);
+    r_free(t);
+}
+END_TEST
+
+/* A list of small messages wakes nobody. */
+START_TEST(list_on_the_ringing_thread)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    r_connect(t, 100);
+    fake_host_work(t->h);
+    for (uint32_t i = 0; i < 32; i++) {
+        post_one(t);
+    }
+    t->h->kicked = false;
+    r_ring(&t->a);
+    ck_assert(!t->h->kicked);
+    for (uint32_t i = 0; i < 32; i++) {
+        r_sent(&t->a, i, MLX5_OPCODE_RDMA_WRITE);
+    }
+    r_quiet(&t->a);
+    r_free(t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("doorbell");
@@ -182,5 +245,7 @@ int main(void)
     tcase_add_test(tc, beyond_the_queue);
     tcase_add_test(tc, another_place);
     tcase_add_test(tc, by_state);
+    tcase_add_test(tc, rest_of_a_copy);
+    tcase_add_test(tc, list_on_the_ringing_thread);
     return t_main(s);
 }
