@@ -9,10 +9,10 @@ PACKAGES = """
     base-files base-passwd bash coreutils dash debianutils diffutils findutils
     gawk grep gzip hostname kmod less mount procps psmisc sed strace tar
     util-linux busybox-static
-    ethtool iperf3 iproute2 iputils-ping pciutils
+    bpftool ethtool iperf3 iproute2 iputils-ping pciutils socat
     ibverbs-providers ibverbs-utils infiniband-diags perftest qperf rdma-core
     rdmacm-utils
-    python3 python3-pyverbs python3-scapy
+    python3 python3-pyverbs python3-scapy python3-yaml
     ucx-utils libfabric-bin openmpi-bin netpipe-openmpi hpcc python3-mpi4py
     linuxptp numactl
     fio nvme-cli nfs-kernel-server open-iscsi libiscsi-bin
@@ -47,11 +47,13 @@ MODULES = """
     drivers/target/ drivers/block/null_blk/
     sd_mod sg
     virtio_blk virtio_console virtio_net virtio_rng virtio_balloon
-    dummy tun veth vxlan bonding macvlan 8021q bridge
+    dummy tun veth vxlan bonding macvlan 8021q bridge netconsole
+    geneve ip_gre ip6_gre ipip sit ip6_tunnel macsec
     crc32_generic crc32c_generic crc32c_cryptoapi
-    e1000e null_blk tcp_diag inet_diag udp_diag
-    nf_tables nft_compat sch_ingress sch_htb sch_netem cls_flower cls_matchall
-    act_mirred act_gact
+    e1000e igb null_blk tcp_diag inet_diag udp_diag
+    nf_tables nft_compat sch_ingress sch_htb sch_netem sch_fq sch_prio
+    sch_etf sch_mqprio
+    cls_flower cls_matchall cls_bpf act_mirred act_gact act_skbedit
     uio uio_pci_generic msr
 """.split()
 

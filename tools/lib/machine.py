@@ -201,10 +201,12 @@ class Machine:
     def warnings(self):
         """Return what QEMU said on its standard error.
 
-        That a card has no netdev is left out: its port loops back."""
+        That a card has no netdev is left out: its port loops back; and that a
+        hub joins none but cards: it is their wire."""
         text = Path(self.errors.name).read_text(errors="replace")
         return "".join(line for line in text.splitlines(keepends=True)
-                       if not re.search(r"nic card\d+ has no peer", line))
+                       if not re.search(r"nic card\d+ has no peer|hub \d+ is not "
+                                     "connected to host network", line))
 
     def stop(self):
         """End QEMU, politely if it listens."""

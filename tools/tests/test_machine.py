@@ -3,6 +3,7 @@
 """Tests of what a guest is started with."""
 
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -34,6 +35,18 @@ class Cpu(unittest.TestCase):
         self.assertIn("erms=off", cpu((7, 2)))
         self.assertNotIn("fzrm=off", cpu((7, 2)))
         self.assertIn("fzrm=off", cpu((10, 0)))
+
+
+class Warnings(unittest.TestCase):
+    def test_what_was_asked_for_is_left_out(self):
+        made = machine.Machine.__new__(machine.Machine)
+        with tempfile.NamedTemporaryFile("w+") as made.errors:
+            made.errors.write("q: warning: nic card0 has no peer\n"
+                              "q: warning: hub 0 is not connected to host "
+                              "network\nq: warning: nic e1 has no peer\n")
+            made.errors.flush()
+            self.assertEqual(made.warnings(),
+                             "q: warning: nic e1 has no peer\n")
 
 
 if __name__ == "__main__":
