@@ -86,7 +86,7 @@ static bool write_part(Mlx5Func *func, uint64_t addr, const Pieces *pieces,
  * short.
  */
 static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, uint64_t skip,
-                       size_t len, GArray *ranges)
+                       size_t len, Mlx5Ranges *ranges)
 {
     Mlx5MkeyUser user = { mlx5_wq_pdn(&rq->wq), rq->o.id, rq->rlkey };
     uint32_t stride = 1u << rq->wq.log_stride;
@@ -118,12 +118,12 @@ static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, uint64_t skip,
     return len ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
 }
 
-static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces, const GArray *ranges)
+static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces, const Mlx5Ranges *ranges)
 {
     size_t at = 0;
 
     for (guint i = 0; i < ranges->len; i++) {
-        const Mlx5Range *r = &g_array_index(ranges, Mlx5Range, i);
+        const Mlx5Range *r = &ranges->data[i];
 
         if (!write_part(rq->o.func, r->addr, pieces, at, r->len)) {
             return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
@@ -298,7 +298,7 @@ static Pieces pieces_of(const Mlx5Rq *rq, const Mlx5Packet *f, bool *strip)
  */
 static bool put(Mlx5Rq *rq, Pieces *pieces, const uint8_t *wqe, uint64_t skip)
 {
-    g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
+    g_autoptr(Mlx5Ranges) ranges = mlx5_ranges_new();
     uint8_t syndrome = resolve(rq, wqe, skip, pieces->len, ranges);
 
     if (rq->scatter_fcs) {

@@ -50,20 +50,20 @@ static uint8_t add_memory(Gather *g, uint32_t lkey, uint64_t va, uint32_t len)
 {
     Mlx5Func *func = g->sq->o.func;
     Mlx5MkeyUser user = { mlx5_wq_pdn(&g->sq->wq), g->sq->o.id, g->sq->rlkey };
-    g_autoptr(GArray) ranges = NULL;
+    g_autoptr(Mlx5Ranges) ranges = NULL;
     guint at = g->buf->len;
 
     if (g->buf->len + (uint64_t)len > g->max) {
         return MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
     }
-    ranges = g_array_new(false, false, sizeof(Mlx5Range));
+    ranges = mlx5_ranges_new();
     if (mlx5_mkey_resolve(func, &user, lkey, va, len,
                           MLX5_ACCESS_LOCAL_READ, ranges) != MLX5_MKEY_OK) {
         return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
     }
     g_byte_array_set_size(g->buf, at + len);
     for (guint i = 0; i < ranges->len; i++) {
-        Mlx5Range *r = &g_array_index(ranges, Mlx5Range, i);
+        Mlx5Range *r = &ranges->data[i];
 
         if (!mlx5_dma_read(func, r->addr, g->buf->data + at, r->len)) {
             return MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;

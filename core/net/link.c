@@ -19,30 +19,28 @@ void mlx5_net_new(Mlx5Func *func)
 }
 
 /* RoCE packets count in the vport counters of sender and receiver. */
-static void add(Mlx5Traffic *sum, const Mlx5Pkt *pkt)
+static void add(Mlx5Traffic *sum, Mlx5Traffic t)
 {
-    Mlx5Traffic t = mlx5_roce_traffic(pkt);
-
     sum->packets += t.packets;
     sum->octets += t.octets;
 }
 
-/* @func sends @pkt; also what nobody receives. */
-static void count_tx(Mlx5Func *func, const Mlx5Pkt *pkt)
+/* @func sends @pkt, which is @t; also what nobody receives. */
+static void count_tx(Mlx5Func *func, const Mlx5Pkt *pkt, Mlx5Traffic t)
 {
     Mlx5VportCounters *c = &mlx5_vport(func)->counters;
 
     add(pkt->dqpn == MLX5_QPN_MULTICAST ? &c->transmitted_ib_multicast
-                                        : &c->transmitted_ib_unicast, pkt);
+                                        : &c->transmitted_ib_unicast, t);
 }
 
 /* @func is who @pkt is for. */
-static void count_rx(Mlx5Func *func, const Mlx5Pkt *pkt)
+static void count_rx(Mlx5Func *func, const Mlx5Pkt *pkt, Mlx5Traffic t)
 {
     Mlx5VportCounters *c = &mlx5_vport(func)->counters;
 
     add(pkt->dqpn == MLX5_QPN_MULTICAST ? &c->received_ib_multicast
-                                        : &c->received_ib_unicast, pkt);
+                                        : &c->received_ib_unicast, t);
 }
 
 static Mlx5Func *find(Mlx5Card *card, const Mlx5PktAddr *addr)
@@ -71,17 +69,22 @@ static bool passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
     return false;
 }
 
-void mlx5_link_receive(Mlx5Func *to, Mlx5Pkt *pkt)
+static void receive(Mlx5Func *to, Mlx5Pkt *pkt, Mlx5Traffic t)
 {
-    count_rx(to, pkt);
+    count_rx(to, pkt, t);
     if (passes(to, MLX5_FLOW_TABLE_TYPE_RDMA_RX, pkt)) {
         mlx5_rdma_receive(to, pkt);
     }
 }
 
-static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
+void mlx5_link_receive(Mlx5Func *to, Mlx5Pkt *pkt)
 {
-    mlx5_link_receive(to, pkt);
+    receive(to, pkt, mlx5_roce_traffic(pkt));
+}
+
+static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt, Mlx5Traffic t)
+{
+    receive(to, pkt, t);
     if (to != from) {
         /* Its work queue has no caller of its own here. */
         to->deferred.kick = true;
@@ -89,7 +92,7 @@ static void deliver(Mlx5Func *from, Mlx5Func *to, Mlx5Pkt *pkt)
 }
 
 /* To every function; each knows who is in the group. */
-static void send_multicast(Mlx5Func *from, Mlx5Pkt *pkt)
+static void send_multicast(Mlx5Func *from, Mlx5Pkt *pkt, Mlx5Traffic t)
 {
     GPtrArray *funcs = from->card->funcs;
 
@@ -97,7 +100,7 @@ static void send_multicast(Mlx5Func *from, Mlx5Pkt *pkt)
         Mlx5Func *to = g_ptr_array_index(funcs, i);
 
         if (mlx5_mcg_members(to, pkt->addr.dgid)) {
-            deliver(from, to, pkt);
+            deliver(from, to, pkt, t);
         }
     }
     mlx5_wire_send(from, pkt);
@@ -105,19 +108,21 @@ static void send_multicast(Mlx5Func *from, Mlx5Pkt *pkt)
 
 void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
 {
+    Mlx5Traffic t;
     Mlx5Func *to;
 
     if (!passes(func, MLX5_FLOW_TABLE_TYPE_RDMA_TX, pkt)) {
         return;
     }
-    count_tx(func, pkt);
+    t = mlx5_roce_traffic(pkt);
+    count_tx(func, pkt, t);
     if (pkt->dqpn == MLX5_QPN_MULTICAST) {
-        send_multicast(func, pkt);
+        send_multicast(func, pkt, t);
         return;
     }
     to = find(func->card, &pkt->addr);
     if (to) {
-        deliver(func, to, pkt);
+        deliver(func, to, pkt, t);
     } else {
         mlx5_wire_send(func, pkt);
     }

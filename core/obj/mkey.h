@@ -121,6 +121,31 @@ typedef struct Mlx5Range {
     uint64_t len;
 } Mlx5Range;
 
+/** A list of them, which grows and is used again: on the way of each message. */
+typedef struct Mlx5Ranges {
+    Mlx5Range *data;
+    uint32_t len, room;
+} Mlx5Ranges;
+
+Mlx5Ranges *mlx5_ranges_new(void);
+void mlx5_ranges_free(Mlx5Ranges *ranges);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Mlx5Ranges, mlx5_ranges_free)
+/** Make room for more. */
+void mlx5_ranges_grow(Mlx5Ranges *ranges);
+
+static inline void mlx5_ranges_clear(Mlx5Ranges *ranges)
+{
+    ranges->len = 0;
+}
+
+static inline void mlx5_ranges_add(Mlx5Ranges *ranges, Mlx5Range range)
+{
+    if (G_UNLIKELY(ranges->len == ranges->room)) {
+        mlx5_ranges_grow(ranges);
+    }
+    ranges->data[ranges->len++] = range;
+}
+
 /**
  * Range.addr of bytes under the null key, which are nowhere: zeroes to who
  * reads, nothing to who writes. The host has no memory there, so that what does
@@ -156,7 +181,7 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
  */
 Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint32_t key, uint64_t va, uint64_t len,
-                                 uint32_t access, GArray *ranges);
+                                 uint32_t access, Mlx5Ranges *ranges);
 /**
  * The same inside @mkey, which was checked: where bytes of its memory are,
  * whatever its signature makes of them (obj/sig_xfer.c).
@@ -164,7 +189,7 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
 Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
                                         const Mlx5MkeyUser *user, uint64_t va,
                                         uint64_t len, uint32_t access,
-                                        GArray *ranges);
+                                        Mlx5Ranges *ranges);
 /** Return: the check's name, for traces ("bounds"). */
 const char *mlx5_mkey_result_name(Mlx5MkeyResult result);
 

@@ -242,12 +242,31 @@ Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,
     return mkey ? check_key(mkey, user, va, len, access) : MLX5_MKEY_UNKNOWN;
 }
 
+/* ---- ranges ---- */
+
+Mlx5Ranges *mlx5_ranges_new(void)
+{
+    return g_new0(Mlx5Ranges, 1);
+}
+
+void mlx5_ranges_free(Mlx5Ranges *ranges)
+{
+    g_free(ranges->data);
+    g_free(ranges);
+}
+
+void mlx5_ranges_grow(Mlx5Ranges *ranges)
+{
+    ranges->room = MAX(16, 2 * ranges->room);
+    ranges->data = g_renew(Mlx5Range, ranges->data, ranges->room);
+}
+
 /* ---- walk ---- */
 
 typedef struct Walk {
     Mlx5Func *func;
     const Mlx5MkeyUser *user;
-    GArray *ranges;
+    Mlx5Ranges *ranges;
     Mlx5Range run;           /* collected, not yet in @ranges */
     uint32_t access;         /* asked of the key at the top */
     uint32_t steps;          /* list entries still allowed */
@@ -274,7 +293,7 @@ static inline void emit(Walk *w, uint64_t addr, uint64_t len)
         return;
     }
     if (w->run.len) {
-        g_array_append_val(w->ranges, w->run);
+        mlx5_ranges_add(w->ranges, w->run);
     }
     w->run = (Mlx5Range){ addr, len };
 }
@@ -577,7 +596,7 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
 
 Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint32_t key, uint64_t va, uint64_t len,
-                                 uint32_t access, GArray *ranges)
+                                 uint32_t access, Mlx5Ranges *ranges)
 {
     Walk w = {
         .func = func,
@@ -589,12 +608,12 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
     Mlx5MkeyResult result;
 
     if (ranges->len) { /* join with what the caller has already */
-        w.run = g_array_index(ranges, Mlx5Range, ranges->len - 1);
-        g_array_set_size(ranges, ranges->len - 1);
+        w.run = ranges->data[ranges->len - 1];
+        ranges->len--;
     }
     result = walk_top(&w, key, va, len);
     if (w.run.len) {
-        g_array_append_val(ranges, w.run);
+        mlx5_ranges_add(ranges, w.run);
     }
     return result;
 }
@@ -602,7 +621,7 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
 Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
                                         const Mlx5MkeyUser *user, uint64_t va,
                                         uint64_t len, uint32_t access,
-                                        GArray *ranges)
+                                        Mlx5Ranges *ranges)
 {
     Walk w = {
         .func = mkey->o.func,
@@ -618,7 +637,7 @@ Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
     }
     result = len ? walkers[mkey->mode](&w, mkey, va, len, 0) : MLX5_MKEY_OK;
     if (w.run.len) {
-        g_array_append_val(ranges, w.run);
+        mlx5_ranges_add(ranges, w.run);
     }
     return result;
 }

@@ -23,7 +23,7 @@ typedef struct Io {
     uint32_t access;
     uint64_t raw_len;
     uint64_t mem_psv, wire_psv;
-    GArray *ranges;
+    Mlx5Ranges *ranges;
 } Io;
 
 /* ---- signatures as numbers ---- */
@@ -149,7 +149,7 @@ static uint64_t generate(const Io *io, const Mlx5SigDomain *d, uint64_t block,
 
 static Mlx5MkeyResult resolve(Io *io, uint64_t off, uint64_t len)
 {
-    g_array_set_size(io->ranges, 0);
+    mlx5_ranges_clear(io->ranges);
     return mlx5_mkey_resolve_memory(io->mkey, io->user,
                                     io->mkey->start + off, len, io->access,
                                     io->ranges);
@@ -160,7 +160,7 @@ static Mlx5MkeyResult mem_read(Io *io, uint64_t off, uint8_t *to, uint64_t len)
     Mlx5MkeyResult result = resolve(io, off, len);
 
     for (guint i = 0; result == MLX5_MKEY_OK && i < io->ranges->len; i++) {
-        const Mlx5Range *r = &g_array_index(io->ranges, Mlx5Range, i);
+        const Mlx5Range *r = &io->ranges->data[i];
 
         if (!mlx5_dma_read(io->mkey->o.func, r->addr, to, r->len)) {
             result = MLX5_MKEY_MEMORY;
@@ -176,7 +176,7 @@ static Mlx5MkeyResult mem_write(Io *io, uint64_t off, const uint8_t *from,
     Mlx5MkeyResult result = resolve(io, off, len);
 
     for (guint i = 0; result == MLX5_MKEY_OK && i < io->ranges->len; i++) {
-        const Mlx5Range *r = &g_array_index(io->ranges, Mlx5Range, i);
+        const Mlx5Range *r = &io->ranges->data[i];
 
         if (!mlx5_dma_write(io->mkey->o.func, r->addr, from, r->len)) {
             result = MLX5_MKEY_MEMORY;
@@ -454,9 +454,9 @@ Mlx5MkeyResult mlx5_sig_gather(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
     Mlx5MkeyResult result = begin(&io, va, len);
 
     if (result == MLX5_MKEY_OK) {
-        io.ranges = g_array_new(false, false, sizeof(Mlx5Range));
+        io.ranges = mlx5_ranges_new();
         result = gather(&io, va - mkey->start, len, to);
-        g_array_unref(io.ranges);
+        mlx5_ranges_free(io.ranges);
     }
     return result;
 }
@@ -469,10 +469,10 @@ Mlx5MkeyResult mlx5_sig_scatter(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
     Mlx5MkeyResult result = begin(&io, va, len);
 
     if (result == MLX5_MKEY_OK) {
-        io.ranges = g_array_new(false, false, sizeof(Mlx5Range));
+        io.ranges = mlx5_ranges_new();
         begin_parts(io.sig, va - mkey->start);
         result = scatter(&io, va - mkey->start, len, from);
-        g_array_unref(io.ranges);
+        mlx5_ranges_free(io.ranges);
     }
     return result;
 }

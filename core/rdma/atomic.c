@@ -57,7 +57,7 @@ Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
     uint64_t addr;
     Mlx5MkeyResult result;
 
-    g_array_set_size(rdma->local, 0);
+    mlx5_ranges_clear(rdma->local);
     result = mlx5_mkey_resolve(qp->o.func, &user, pkt->rkey, pkt->va,
                                pkt->atomic_bytes, MLX5_ACCESS_REMOTE_ATOMIC,
                                rdma->local);
@@ -67,7 +67,7 @@ Mlx5Payload mlx5_atomic_execute(Mlx5QpEngine *e, const Mlx5Pkt *pkt,
     if (rdma->local->len != 1) {
         return MLX5_PAYLOAD_KEY;
     }
-    addr = g_array_index(rdma->local, Mlx5Range, 0).addr;
+    addr = rdma->local->data[0].addr;
     if (!mlx5_dma_exchange(qp->o.func, addr, pkt->atomic_bytes, change, pkt,
                            original)) {
         return MLX5_PAYLOAD_MEMORY;

@@ -20,8 +20,8 @@ void mlx5_rdma_new(Mlx5Func *func)
     Mlx5Rdma *rdma = g_new0(Mlx5Rdma, 1);
 
     rdma->gsi = g_ptr_array_new();
-    rdma->local = g_array_new(false, false, sizeof(Mlx5Range));
-    rdma->remote = g_array_new(false, false, sizeof(Mlx5Range));
+    rdma->local = mlx5_ranges_new();
+    rdma->remote = mlx5_ranges_new();
     mlx5_odp_new(rdma);
     rdma->sig_failed = g_ptr_array_new();
     rdma->wire_waiters = g_hash_table_new(NULL, NULL);
@@ -49,8 +49,8 @@ void mlx5_rdma_free(Mlx5Func *func)
 
     mlx5_odp_free(rdma);
     g_ptr_array_unref(rdma->gsi);
-    g_array_unref(rdma->local);
-    g_array_unref(rdma->remote);
+    mlx5_ranges_free(rdma->local);
+    mlx5_ranges_free(rdma->remote);
     g_ptr_array_unref(rdma->sig_failed);
     g_hash_table_unref(rdma->wire_waiters);
     func->wire.go_on = NULL;
@@ -286,6 +286,7 @@ static void failed(Mlx5QpEngine *e)
     mlx5_req_stop(e);
     mlx5_odp_cancel(e, e->qp->state == MLX5_QP_STATE_ERR);
     if (e->qp->state == MLX5_QP_STATE_ERR) {
+        mlx5_resp_pay(e);
         mlx5_work_cancel(e->qp->o.func, &r->work);
         r->head = r->tail;
         r->pending = r->again = 0;

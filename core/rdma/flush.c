@@ -57,7 +57,8 @@ static bool flush_posted(Mlx5QpEngine *e)
         return false;
     }
     req = mlx5_req_slot(r);
-    mlx5_wqe_fetch(e->qp, at, avail, &req->wqe);
+    mlx5_wqe_fetch(e->qp, at, avail, &req->wqe,
+                   &mlx5_engine_rdma(e->qp)->ahead);
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));
     post_send(e, req->wqe.opcode, at);
     return true;
@@ -106,6 +107,7 @@ static bool run(void *opaque, Mlx5Budget *budget)
 {
     Mlx5QpEngine *e = opaque;
 
+    mlx5_engine_rdma(e->qp)->ahead.qp = NULL;
     mlx5_req_read_posted(e);
     while (mlx5_budget_left(budget)) {
         bool all = e->qp->state == MLX5_QP_STATE_ERR;

@@ -4,8 +4,6 @@
  */
 #include "rdma/packet.h"
 
-#include "bus/trace.h"
-
 /* Where a copy stands in a list of ranges. */
 typedef struct Cursor {
     const Mlx5Range *range;
@@ -194,14 +192,10 @@ static void trace_extras(GString *s, const Mlx5Pkt *pkt)
     }
 }
 
-void mlx5_pkt_trace(Mlx5Func *func, const char *what, const Mlx5Pkt *pkt)
+void mlx5_pkt_trace_line(Mlx5Func *func, const char *what, const Mlx5Pkt *pkt)
 {
-    GString *s;
+    GString *s = g_string_new(NULL);
 
-    if (!mlx5_trace_on(func, MLX5_TRACE_PACKET)) {
-        return;
-    }
-    s = g_string_new(NULL);
     trace_extras(s, pkt);
     mlx5_trace_line(func, MLX5_TRACE_PACKET,
                     "%s %s %s%s qp 0x%x -> 0x%x psn %u+%u len %" G_GUINT64_FORMAT

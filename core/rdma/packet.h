@@ -16,6 +16,7 @@
 #ifndef MLX5_RDMA_PACKET_H
 #define MLX5_RDMA_PACKET_H
 
+#include "bus/trace.h"
 #include "obj/mkey.h"
 
 /** Sequence numbers have 24 bits (IBA 9.7.2). */
@@ -128,6 +129,7 @@ typedef struct Mlx5Pkt {
     uint64_t skip;           /* bytes of these before the payload begins */
     uint64_t len;
     bool on_wire;            /* set by the link: it left the card */
+    bool more;               /* the sender goes on at once, to the same peer */
 } Mlx5Pkt;
 
 /** The destination of every packet to a group (IBA 9.2.3). */
@@ -167,6 +169,13 @@ bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,
 bool mlx5_pkt_peek(const Mlx5Pkt *pkt, void *buf, uint64_t len);
 
 /** A line for MLX5_TRACE_PACKET, if somebody listens. */
-void mlx5_pkt_trace(Mlx5Func *func, const char *what, const Mlx5Pkt *pkt);
+void mlx5_pkt_trace_line(Mlx5Func *func, const char *what, const Mlx5Pkt *pkt);
+static inline void mlx5_pkt_trace(Mlx5Func *func, const char *what,
+                                  const Mlx5Pkt *pkt)
+{
+    if (G_UNLIKELY(mlx5_trace_on(func, MLX5_TRACE_PACKET))) {
+        mlx5_pkt_trace_line(func, what, pkt);
+    }
+}
 
 #endif

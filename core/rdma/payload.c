@@ -25,7 +25,7 @@ static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
 Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
                                  uint64_t off, uint64_t len, uint32_t access,
-                                 GArray *ranges)
+                                 Mlx5Ranges *ranges)
 {
     uint64_t at = 0, skip, n, found = 0;
     Mlx5MkeyResult result;
@@ -44,12 +44,12 @@ Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
     return found == len ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_KEY;
 }
 
-uint64_t mlx5_payload_part(const GArray *ranges, uint32_t mtu)
+uint64_t mlx5_payload_part(const Mlx5Ranges *ranges, uint32_t mtu)
 {
     uint64_t bytes = 0;
 
     for (guint i = 0; i < ranges->len; i++) {
-        bytes += g_array_index(ranges, Mlx5Range, i).len;
+        bytes += ranges->data[i].len;
     }
     return mtu ? bytes - bytes % mtu : 0;
 }
@@ -93,14 +93,14 @@ static Mlx5Payload read_piece(Mlx5Qp *qp, const Mlx5WqeData *d, uint64_t skip,
         return mlx5_sig_read(sig, &user, d->addr + skip, n,
                              MLX5_ACCESS_LOCAL_READ, to);
     }
-    g_array_set_size(rdma->remote, 0);
+    mlx5_ranges_clear(rdma->remote);
     result = mlx5_mkey_resolve(qp->o.func, &user, d->lkey, d->addr + skip, n,
                                MLX5_ACCESS_LOCAL_READ, rdma->remote);
     if (result != MLX5_MKEY_OK) {
         return mlx5_payload_from_key(result);
     }
     for (guint i = 0; i < rdma->remote->len; i++) {
-        Mlx5Range *r = &g_array_index(rdma->remote, Mlx5Range, i);
+        Mlx5Range *r = &rdma->remote->data[i];
 
         if (r->addr == MLX5_NOWHERE) {
             memset(to, 0, r->len);
@@ -163,14 +163,14 @@ Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
         mlx5_sig_any(qp->o.func, wqe->data, wqe->num_data)) {
         return gather_flat(qp, wqe, off, len, pkt);
     }
-    g_array_set_size(rdma->remote, 0);
+    mlx5_ranges_clear(rdma->remote);
     result = mlx5_payload_resolve(qp->o.func, &user, wqe->data, wqe->num_data,
                                   off, len, MLX5_ACCESS_LOCAL_READ,
                                   rdma->remote);
     if (result == MLX5_PAYLOAD_FAULT) {
         pkt->len = mlx5_payload_part(rdma->remote, pkt->mtu_bytes);
     }
-    pkt->ranges = (const Mlx5Range *)rdma->remote->data;
+    pkt->ranges = rdma->remote->data;
     pkt->num_ranges = rdma->remote->len;
     return result;
 }
@@ -191,7 +191,7 @@ static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
     }
     rdma->moved += len;
     if (!mlx5_pkt_copy(pkt, 0, func,
-                       (const Mlx5Range *)rdma->local->data, rdma->local->len,
+                       rdma->local->data, rdma->local->len,
                        len)) {
         return MLX5_PAYLOAD_MEMORY;
     }
@@ -204,7 +204,7 @@ static Mlx5Payload scatter_piece(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5Pkt *pkt, uint64_t off,
                                  uint64_t len)
 {
-    GArray *local = func->rdma->local;
+    Mlx5Ranges *local = func->rdma->local;
     Mlx5Mkey *sig = mlx5_sig_key(func, d->lkey);
     Mlx5MkeyResult result;
 
@@ -212,13 +212,13 @@ static Mlx5Payload scatter_piece(Mlx5Func *func, const Mlx5MkeyUser *user,
         return mlx5_sig_write(sig, user, d->addr + skip,
                               MLX5_ACCESS_LOCAL_WRITE, pkt, off, len);
     }
-    g_array_set_size(local, 0);
+    mlx5_ranges_clear(local);
     result = mlx5_mkey_resolve(func, user, d->lkey, d->addr + skip, len,
                                MLX5_ACCESS_LOCAL_WRITE, local);
     if (result != MLX5_MKEY_OK) {
         return mlx5_payload_from_key(result);
     }
-    return mlx5_pkt_copy(pkt, off, func, (const Mlx5Range *)local->data,
+    return mlx5_pkt_copy(pkt, off, func, local->data,
                          local->len, len)
                ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
 }
@@ -250,12 +250,12 @@ Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
                                  uint64_t off, const Mlx5Pkt *pkt)
 {
-    GArray *local = func->rdma->local;
+    Mlx5Ranges *local = func->rdma->local;
 
     if (mlx5_sig_any(func, data, num)) {
         return scatter_pieces(func, user, data, num, off, pkt);
     }
-    g_array_set_size(local, 0);
+    mlx5_ranges_clear(local);
     return copy_to_local(func, pkt,
                          mlx5_payload_resolve(func, user, data, num, off,
                                               pkt->len, MLX5_ACCESS_LOCAL_WRITE,
@@ -266,7 +266,7 @@ Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
                                const Mlx5Pkt *pkt)
 {
     Mlx5Func *func = e->qp->o.func;
-    GArray *local = func->rdma->local;
+    Mlx5Ranges *local = func->rdma->local;
     Mlx5MkeyUser user = mlx5_resp_user(e);
     Mlx5Mkey *sig = mlx5_sig_key(func, rkey);
 
@@ -279,7 +279,7 @@ Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,
         return mlx5_sig_write(sig, &user, va, MLX5_ACCESS_REMOTE_WRITE, pkt,
                               0, pkt->len);
     }
-    g_array_set_size(local, 0);
+    mlx5_ranges_clear(local);
     return copy_to_local(func, pkt, mlx5_payload_from_key(
         mlx5_mkey_resolve(func, &user, rkey, va, pkt->len,
                           MLX5_ACCESS_REMOTE_WRITE, local)));

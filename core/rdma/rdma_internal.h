@@ -118,6 +118,8 @@ typedef struct Mlx5Responder {
     Mlx5RecvWqe *recv;       /* made at the first receive */
     uint8_t cqe_bytes;       /* of its payload, in the completion */
     uint8_t cqe_data[MLX5_CQE_DATA_MAX];
+    bool ack_owed;           /* messages were accepted, up to this: */
+    uint32_t owed_psn, owed_msn;
     bool nak_sent;           /* silent until the expected one comes */
     bool rnr_sent;           /* ... because nothing was posted for it */
     bool dying;              /* a fatal NAK is on its way out */
@@ -183,9 +185,10 @@ struct Mlx5Rdma {
     Mlx5LinkSend link;
     Mlx5SqDoorbell sq_doorbell;
     GPtrArray *gsi;          /* Mlx5Qp *: QP1s, the newest last */
-    GArray *local;           /* Mlx5Range scratch: our side of a copy */
-    GArray *remote;          /* Mlx5Range scratch: ranges in a packet */
+    Mlx5Ranges *local;           /* Mlx5Range scratch: our side of a copy */
+    Mlx5Ranges *remote;          /* Mlx5Range scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    Mlx5WqeAhead ahead;      /* of the send queue whose turn it is */
     GHashTable *wire_waiters; /* Mlx5QpEngine *: set of those that wait */
     GPtrArray *sig_failed;   /* Mlx5Mkey *: errors to report, for a moment */
     Mlx5BfHalf halves[MLX5_BF_HALVES];
@@ -269,9 +272,9 @@ static inline Mlx5Payload mlx5_payload_from_key(Mlx5MkeyResult result)
 Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  const Mlx5WqeData *data, uint32_t num,
                                  uint64_t off, uint64_t len, uint32_t access,
-                                 GArray *ranges);
+                                 Mlx5Ranges *ranges);
 /** Bytes in @ranges, in whole packets of @mtu: what may go before a fault. */
-uint64_t mlx5_payload_part(const GArray *ranges, uint32_t mtu);
+uint64_t mlx5_payload_part(const Mlx5Ranges *ranges, uint32_t mtu);
 /**
  * Point @pkt at bytes [@off, @off + @len) that @wqe gathers. After a fault
  * @pkt->len is what can go before it, in whole packets: often 0.
@@ -412,6 +415,10 @@ void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 
 /* resp_queue.c: answers, in the order of the requests. */
 void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item);
+/** Send @ack later, with others. Return: false if it can't wait. */
+bool mlx5_resp_owe(Mlx5QpEngine *e, const Mlx5RespItem *ack);
+/** Send what is owed, if anything is. */
+void mlx5_resp_pay(Mlx5QpEngine *e);
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget);
 /** A read was asked again. Return: is the answer still on its way? */
 bool mlx5_resp_read_queued(Mlx5QpEngine *e, const Mlx5Pkt *pkt);

@@ -200,7 +200,8 @@ static bool fetch(Mlx5QpEngine *e)
     if (!req) {
         return false;
     }
-    error = mlx5_wqe_fetch(qp, r->fetched, avail, &req->wqe);
+    error = mlx5_wqe_fetch(qp, r->fetched, avail, &req->wqe,
+                           &mlx5_engine_rdma(qp)->ahead);
     if (G_UNLIKELY(qp->o.func->sig_keys) && error == MLX5_WQE_OK) {
         mlx5_sig_lengths(qp->o.func, req->wqe.data, req->wqe.num_data,
                          &req->wqe.length);
@@ -251,6 +252,7 @@ static bool run(void *opaque, Mlx5Budget *budget)
     Mlx5QpEngine *e = opaque;
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
 
+    rdma->ahead.qp = NULL;
     if (e->req.expired) {
         e->req.expired = false;
         if (!e->req.progress && !mlx5_req_waits_page(e)) {

@@ -97,6 +97,9 @@ static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
  */
 #define WINDOW_BYTES (256u * 1024)
 
+/* For longer messages their answer costs nothing beside their copy. */
+#define MORE_BYTES 1024u
+
 static bool window_full(const Mlx5QpEngine *e, const Mlx5SendReq *req)
 {
     const Mlx5Requester *r = &e->req;
@@ -212,6 +215,8 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     if (last) {
         fill_last(req, &pkt);
         advance(r);
+        pkt.more = len <= MORE_BYTES && !e->qp->req_pace && !r->wire &&
+                   (r->cur != r->tail || r->posted != r->fetched);
     }
     if (fill_path(e, req, &pkt)) {
         emit(e, &pkt);

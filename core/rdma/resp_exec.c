@@ -238,11 +238,15 @@ void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         r->busy = false;
         r->msn = mlx5_psn_add(r->msn, 1);
     }
-    if (pkt->ackreq && is_reliable(pkt)) {
-        item.psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
-        item.msn = r->msn;
-        mlx5_resp_push(e, &item);
+    if (!pkt->ackreq || !is_reliable(pkt)) {
+        return;
     }
+    item.psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
+    item.msn = r->msn;
+    if (pkt->more && mlx5_resp_owe(e, &item)) {
+        return;
+    }
+    mlx5_resp_push(e, &item);
 }
 
 Mlx5CqeOpcode mlx5_resp_cqe_opcode(const Mlx5Pkt *pkt)
@@ -363,6 +367,16 @@ static bool remote_key_ok(Mlx5QpEngine *e, const Mlx5Pkt *pkt, uint64_t len,
                                        pkt->va, len, access) == MLX5_MKEY_OK;
 }
 
+/*
+ * Does the translation, which comes next, check the key for all that the
+ * message says it writes? Not where something comes before it: a receive.
+ */
+static bool checked_by_copy(const Mlx5QpEngine *e, const Mlx5Pkt *pkt)
+{
+    return pkt->last && pkt->len == pkt->dma_len && !pkt->has_imm &&
+           !e->qp->o.func->sig_keys;
+}
+
 /* The RETH of a write's first packet. Return: false if it was refused. */
 static bool write_begin(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
@@ -373,7 +387,8 @@ static bool write_begin(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
         invalid(e, pkt);
         return false;
     }
-    if (!remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_WRITE)) {
+    if (!checked_by_copy(e, pkt) &&
+        !remote_key_ok(e, pkt, pkt->dma_len, MLX5_ACCESS_REMOTE_WRITE)) {
         no_access(e, pkt);
         return false;
     }

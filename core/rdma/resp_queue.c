@@ -46,6 +46,7 @@ static void emit_ack(Mlx5QpEngine *e, const Mlx5RespItem *item)
     Mlx5Qp *qp = e->qp;
     Mlx5Pkt pkt = answer(e, item);
 
+    mlx5_resp_pay(e);
     emit(e, &pkt);
     if (item->fatal && qp->state != MLX5_QP_STATE_ERR) {
         mlx5_qp_set_state(qp, MLX5_QP_STATE_ERR);
@@ -101,7 +102,7 @@ static Mlx5Payload locate(Mlx5QpEngine *e, const Mlx5RespItem *item,
     Mlx5Mkey *sig = mlx5_sig_key(e->qp->o.func, item->rkey);
     Mlx5MkeyResult result;
 
-    g_array_set_size(rdma->remote, 0);
+    mlx5_ranges_clear(rdma->remote);
     if (!*len) {
         return MLX5_PAYLOAD_OK;
     }
@@ -141,7 +142,7 @@ static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
     pkt.psn = mlx5_psn_add(item->psn, item->sent / pkt.mtu_bytes);
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
     pkt.src = e->qp->o.func;
-    pkt.ranges = (const Mlx5Range *)rdma->remote->data;
+    pkt.ranges = rdma->remote->data;
     pkt.num_ranges = rdma->remote->len;
     if (len && !pkt.num_ranges) {
         pkt.bytes = rdma->flat; /* locate_signed */
@@ -224,12 +225,43 @@ static bool step(Mlx5QpEngine *e)
     return true;
 }
 
+/*
+ * One answer for all messages of a list (IBA 9.7.5.1.1): what is owed is sent
+ * when the peer has sent what it has, or before anything else is answered.
+ */
+bool mlx5_resp_owe(Mlx5QpEngine *e, const Mlx5RespItem *ack)
+{
+    Mlx5Responder *r = &e->resp;
+
+    if (r->head != r->tail) {
+        return false;
+    }
+    r->owed_psn = ack->psn;
+    r->owed_msn = ack->msn;
+    r->ack_owed = true;
+    mlx5_engine_schedule(e->qp, &r->work);
+    return true;
+}
+
+void mlx5_resp_pay(Mlx5QpEngine *e)
+{
+    Mlx5RespItem ack = { .op = MLX5_PKT_ACK, .npsn = 1,
+                         .psn = e->resp.owed_psn, .msn = e->resp.owed_msn,
+                         .syndrome = MLX5_AETH_CREDITS_INVALID };
+
+    if (e->resp.ack_owed) {
+        e->resp.ack_owed = false;
+        emit_ack(e, &ack);
+    }
+}
+
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget)
 {
     Mlx5QpEngine *e = opaque;
     Mlx5Responder *r = &e->resp;
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
 
+    mlx5_resp_pay(e);
     while (r->head != r->tail) {
         uint64_t before = rdma->moved;
 
@@ -288,6 +320,10 @@ static bool read_at_once(Mlx5QpEngine *e, const Mlx5RespItem *item)
 void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
     e->resp.dying |= item->fatal;
+    if (is_plain_ack(item)) {
+        e->resp.ack_owed = false; /* this one says more */
+    }
+    mlx5_resp_pay(e);
     if (e->resp.head != e->resp.tail) {
         enqueue(e, item);
     } else if (item->op != MLX5_PKT_READ_RESP) {

@@ -246,12 +246,12 @@ static Mlx5UmrResult read_inline(Umr *u)
     return MLX5_UMR_OK;
 }
 
-static bool read_ranges(Umr *u, const GArray *ranges)
+static bool read_ranges(Umr *u, const Mlx5Ranges *ranges)
 {
     uint8_t *to = u->xlt;
 
     for (guint i = 0; i < ranges->len; i++) {
-        const Mlx5Range *r = &g_array_index(ranges, Mlx5Range, i);
+        const Mlx5Range *r = &ranges->data[i];
 
         if (!mlx5_dma_read(u->by->func, r->addr, to, r->len)) {
             return false;
@@ -281,7 +281,7 @@ static Mlx5UmrResult read_pointer(Umr *u)
         return MLX5_UMR_XLT_ALIGN;
     }
     {
-        g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
+        g_autoptr(Mlx5Ranges) ranges = mlx5_ranges_new();
 
         ok = mlx5_mkey_resolve(u->by->func, &user,
                                MLX5_GET(wqe_data, seg, lkey), va, bytes,

@@ -393,22 +393,47 @@ Mlx5WqeError mlx5_wqe_parse(Mlx5SendWqe *wqe, const uint8_t *bytes,
     return error == MLX5_WQE_OK ? parse_body(wqe, st) : error;
 }
 
-/* Each byte is read once: first a basic block, then what it says is missing. */
-Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
-                            Mlx5SendWqe *wqe)
+/*
+ * Return: @n basic blocks of @qp's send queue from @index on; what is posted
+ * behind them, @posted in all, is read with them. NULL if there is no memory.
+ */
+static const uint8_t *blocks(Mlx5Qp *qp, uint16_t index, uint32_t n,
+                             uint32_t posted, Mlx5WqeAhead *ahead)
 {
-    uint64_t size = (uint64_t)MLX5_WQE_BB << qp->sq_log_size;
-    uint64_t at = (uint64_t)index * MLX5_WQE_BB % size;
-    uint64_t room = MIN((uint64_t)posted * MLX5_WQE_BB, size);
+    uint16_t skip = index - ahead->index;
+
+    if (ahead->qp != qp || skip + n > ahead->num) {
+        uint64_t size = (uint64_t)MLX5_WQE_BB << qp->sq_log_size;
+
+        skip = 0;
+        ahead->qp = qp;
+        ahead->index = index;
+        ahead->num = MIN(MIN(posted, MLX5_WQE_AHEAD), 1u << qp->sq_log_size);
+        if (!mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
+                                 (uint64_t)index * MLX5_WQE_BB % size,
+                                 ahead->bytes, ahead->num * MLX5_WQE_BB)) {
+            ahead->qp = NULL;
+            return NULL;
+        }
+    }
+    return ahead->bytes + skip * MLX5_WQE_BB;
+}
+
+/* Each byte is looked at once: first a basic block, then what is missing. */
+Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
+                            Mlx5SendWqe *wqe, Mlx5WqeAhead *ahead)
+{
+    uint32_t room = MIN(posted, 1u << qp->sq_log_size) * MLX5_WQE_BB;
     uint32_t len = MIN(room, MLX5_WQE_MAX_BYTES);
+    const uint8_t *bytes = blocks(qp, index, 1, posted, ahead);
     uint32_t more;
     Mlx5WqeError error;
 
     wqe_clear(wqe);
-    if (!mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size, at, wqe->raw,
-                             MLX5_WQE_BB)) {
+    if (!bytes) {
         return MLX5_WQE_ERR_FETCH;
     }
+    memcpy(wqe->raw, bytes, MLX5_WQE_BB);
     parse_ctrl(wqe);
     error = check_ctrl(wqe, len, qp->st, qp->o.id);
     if (error != MLX5_WQE_OK) {
@@ -418,11 +443,13 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
     if (wqe->index != index) {
         return MLX5_WQE_ERR_INDEX;
     }
-    more = wqe->ds * 16u > MLX5_WQE_BB ? wqe->ds * 16u - MLX5_WQE_BB : 0;
-    if (more && !mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
-                                     (at + MLX5_WQE_BB) % size,
-                                     wqe->raw + MLX5_WQE_BB, more)) {
-        return MLX5_WQE_ERR_FETCH;
+    more = mlx5_wqe_blocks(wqe->ds) - 1;
+    if (more) {
+        bytes = blocks(qp, index + 1, more, posted - 1, ahead);
+        if (!bytes) {
+            return MLX5_WQE_ERR_FETCH;
+        }
+        memcpy(wqe->raw + MLX5_WQE_BB, bytes, wqe->ds * 16u - MLX5_WQE_BB);
     }
     return parse_body(wqe, qp->st);
 }

@@ -154,13 +154,24 @@ static inline uint32_t mlx5_wqe_blocks(uint8_t ds)
  */
 Mlx5WqeError mlx5_wqe_parse(Mlx5SendWqe *wqe, const uint8_t *bytes,
                             uint32_t len, Mlx5QpSt st, uint32_t qpn);
+/** Basic blocks that are read at once: a list of 32 small requests. */
+#define MLX5_WQE_AHEAD 32u
+
+/** What was read of a send queue, and is good until the doorbell is done. */
+typedef struct Mlx5WqeAhead {
+    const Mlx5Qp *qp;            /* NULL: nothing */
+    uint16_t index;              /* of the first block */
+    uint32_t num;
+    uint8_t bytes[MLX5_WQE_AHEAD * MLX5_WQE_BB];
+} Mlx5WqeAhead;
+
 /**
  * Copy the WQE that begins at basic block @index of @qp's send queue and take
  * it apart. @posted: basic blocks from there that the doorbell record covers,
- * at least 1.
+ * at least 1. @ahead: what the call before read beyond its own.
  */
 Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
-                            Mlx5SendWqe *wqe);
+                            Mlx5SendWqe *wqe, Mlx5WqeAhead *ahead);
 /** Return: the check's name ("truncated"). */
 const char *mlx5_wqe_error_name(Mlx5WqeError error);
 /** Return: the vendor code of a refused WQE's completion. */

@@ -504,7 +504,7 @@ START_TEST(key_over_umem)
     Fixture f = setup();
     uint32_t pd = user_alloc(&f, mlx5_cmd_alloc_pd, f.alice);
     uint32_t umem = make_umem(&f, UMEM_GPA, 4, 0x123, MLX5_MTT_RD, f.alice);
-    g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
+    g_autoptr(Mlx5Ranges) ranges = mlx5_ranges_new();
     Mlx5MkeyUser user = { .pdn = pd, .qpn = 0x50 };
     uint32_t key;
     TestCmd t;
@@ -517,9 +517,9 @@ START_TEST(key_over_umem)
                                        0x2000, MLX5_ACCESS_LOCAL_READ, ranges),
                      MLX5_MKEY_OK);
     ck_assert_uint_eq(ranges->len, 1);
-    ck_assert_uint_eq(g_array_index(ranges, Mlx5Range, 0).addr,
+    ck_assert_uint_eq(ranges->data[0].addr,
                       UMEM_GPA + 0x1123);
-    ck_assert_uint_eq(g_array_index(ranges, Mlx5Range, 0).len, 0x2000);
+    ck_assert_uint_eq(ranges->data[0].len, 0x2000);
     /* The key allows writing, the memory below it does not, nor ever will. */
     ck_assert_int_eq(mlx5_mkey_resolve(f.func, &user, key, 0x7f0000005123, 1,
                                        MLX5_ACCESS_LOCAL_WRITE, ranges),

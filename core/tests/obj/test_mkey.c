@@ -20,20 +20,20 @@ static void teardown(void)
 }
 
 static Mlx5MkeyResult resolve(uint32_t key, uint64_t va, uint64_t len,
-                              uint32_t access, GArray *ranges)
+                              uint32_t access, Mlx5Ranges *ranges)
 {
     Mlx5MkeyUser user = t_user(pdn);
 
-    g_array_set_size(ranges, 0);
+    mlx5_ranges_clear(ranges);
     return mlx5_mkey_resolve(h->func, &user, key, va, len, access, ranges);
 }
 
-static GArray *ranges_new(void)
+static Mlx5Ranges *ranges_new(void)
 {
-    return g_array_new(false, false, sizeof(Mlx5Range));
+    return mlx5_ranges_new();
 }
 
-#define RANGE(a, i) g_array_index(a, Mlx5Range, i)
+#define RANGE(a, i) a->data[i]
 
 /* ---- commands ---- */
 
@@ -264,7 +264,7 @@ END_TEST
 START_TEST(access_rights)
 {
     static const uint64_t page = 0x5000;
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
 
     for (uint32_t granted = 0; granted <= T_ALL_ACCESS; granted++) {
         uint32_t key[2] = {
@@ -280,14 +280,14 @@ START_TEST(access_rights)
             }
         }
     }
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
 START_TEST(access_checks)
 {
     static const uint64_t page = 0x5000;
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
     uint32_t key = t_mkey_mtt(h, pdn, 0, 0x1000, 12, T_ALL_ACCESS, &page, 1);
     Mlx5Mkey *mkey = mlx5_mkey_find(h->func, key);
 
@@ -305,7 +305,7 @@ START_TEST(access_checks)
     mkey->pdn--;
     mkey->free = true;
     ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_FREE);
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
@@ -314,7 +314,7 @@ START_TEST(access_bounds)
 {
     static const uint64_t starts[] = { 0, 0x1800, 0xfffffffffffff000ull };
     static const uint64_t pages[] = { 0x5000, 0x6000 };
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
 
     for (size_t s = 0; s < G_N_ELEMENTS(starts); s++) {
         uint64_t start = starts[s], len = start ? 0x800 : 0x1000;
@@ -332,14 +332,14 @@ START_TEST(access_bounds)
         ck_assert_int_eq(resolve(key, start + 1, UINT64_MAX, 1, r),
                          MLX5_MKEY_BOUNDS);
     }
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
 /* All page sizes, first byte anywhere in its page, every page elsewhere. */
 START_TEST(access_page_sizes)
 {
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
 
     for (uint32_t shift = 12; shift <= 31; shift++) {
         uint64_t ps = 1ull << shift;
@@ -369,14 +369,14 @@ START_TEST(access_page_sizes)
             ck_assert_uint_eq(RANGE(r, 1).addr, 7 * ps);
         }
     }
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
 /* pg_access: entries carry present bits, where the card has paging at all. */
 START_TEST(create_present_bits)
 {
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
     Mlx5FuncProps props;
     FakeHost *plain;
     uint32_t key, plain_pdn;
@@ -390,7 +390,7 @@ START_TEST(create_present_bits)
                      MLX5_MKEY_OK);
     ck_assert_int_eq(resolve(key, 0x10000, 1, MLX5_ACCESS_REMOTE_WRITE, r),
                      MLX5_MKEY_FAULT);
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 
     mlx5_func_props_default(&props);
     props.odp = false;
@@ -408,7 +408,7 @@ END_TEST
 /* Entries that were never loaded, or only for one direction. */
 START_TEST(access_translation)
 {
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
     uint8_t mtt[8];
     Mlx5Mkey *mkey;
     uint32_t key;
@@ -435,7 +435,7 @@ START_TEST(access_translation)
     ck_assert_uint_eq(r->len, 1);
     ck_assert_uint_eq(RANGE(r, 0).len, 0x1000);
     ck_assert_uint_eq(h->func->page_miss.va, 0x11000);
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
@@ -467,7 +467,7 @@ START_TEST(translation_storage)
 {
     const uint64_t n = 3 * MLX5_XLT_CHUNK + 8;
     g_autofree uint8_t *mtts = g_malloc(n * 8);
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
     Mlx5Mkey *mkey;
     uint32_t key;
     TestCmd t;
@@ -490,7 +490,7 @@ START_TEST(translation_storage)
         ck_assert_uint_eq(RANGE(r, i).addr, (n - i % n) << 12);
         ck_assert_uint_eq(RANGE(r, i).len, 4096);
     }
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
@@ -499,7 +499,7 @@ START_TEST(ranges_join)
 {
     uint32_t key = t_mkey_pa(h, pdn, T_ALL_ACCESS);
     Mlx5MkeyUser user = t_user(pdn);
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
 
     for (uint64_t i = 0; i < 3; i++) {
         ck_assert_int_eq(mlx5_mkey_resolve(h->func, &user, key, 0x100 * i,
@@ -512,14 +512,14 @@ START_TEST(ranges_join)
     ck_assert_int_eq(resolve(key, INT64_MAX, 2, 1, r), MLX5_MKEY_TRANSLATION);
     ck_assert_int_eq(resolve(key, UINT64_MAX, 1, 1, r), MLX5_MKEY_TRANSLATION);
     ck_assert_int_eq(resolve(key, UINT64_MAX, 2, 1, r), MLX5_MKEY_BOUNDS);
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 
 START_TEST(reserved_lkey)
 {
     Mlx5MkeyUser user = t_user(pdn);
-    GArray *r = ranges_new();
+    Mlx5Ranges *r = ranges_new();
 
     ck_assert_int_eq(mlx5_mkey_resolve(h->func, &user, MLX5_RESD_LKEY, 0x123,
                                        4, 1, r), MLX5_MKEY_UNKNOWN);
@@ -532,7 +532,7 @@ START_TEST(reserved_lkey)
                      MLX5_MKEY_ACCESS);
     ck_assert_int_eq(mlx5_mkey_check(h->func, &user, MLX5_RESD_LKEY,
                                      UINT64_MAX, 4, 1), MLX5_MKEY_BOUNDS);
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 

@@ -7,18 +7,18 @@
 
 static FakeHost *h;
 static uint32_t pdn;
-static GArray *r;
+static Mlx5Ranges *r;
 
 static void setup(void)
 {
     h = fake_host_new(NULL);
     pdn = t_alloc(h, mlx5_cmd_alloc_pd);
-    r = g_array_new(false, false, sizeof(Mlx5Range));
+    r = mlx5_ranges_new();
 }
 
 static void teardown(void)
 {
-    g_array_unref(r);
+    mlx5_ranges_free(r);
     fake_host_free(h);
 }
 
@@ -27,11 +27,11 @@ static Mlx5MkeyResult resolve(uint32_t key, uint64_t va, uint64_t len,
 {
     Mlx5MkeyUser user = t_user(pdn);
 
-    g_array_set_size(r, 0);
+    mlx5_ranges_clear(r);
     return mlx5_mkey_resolve(h->func, &user, key, va, len, access, r);
 }
 
-#define RANGE(i) g_array_index(r, Mlx5Range, i)
+#define RANGE(i) r->data[i]
 
 /* A list key whose @n entries of 16 bytes are at @xlt. */
 static uint32_t list_new(Mlx5MkeyMode mode, uint64_t start, uint64_t len,

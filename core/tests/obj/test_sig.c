@@ -606,7 +606,7 @@ START_TEST(refusals)
     uint32_t key = sig_key(NULL, &domains[0], 1024, 0xff);
     Mlx5Mkey *mkey = mlx5_mkey_find(h->func, key);
     Mlx5MkeyUser user = t_user(pdn), other = t_user(pdn + 1);
-    g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(Mlx5Range));
+    g_autoptr(Mlx5Ranges) ranges = mlx5_ranges_new();
     uint8_t b[1040];
     TestCmd d = { 0 };
 

@@ -129,7 +129,7 @@ static Mlx5MkeyResult check(uint32_t owner, uint32_t key, uint64_t va,
                             uint64_t len)
 {
     Mlx5MkeyUser user = { .pdn = owner, .qpn = T_QPN };
-    g_autoptr(GArray) r = g_array_new(false, false, sizeof(Mlx5Range));
+    g_autoptr(Mlx5Ranges) r = mlx5_ranges_new();
 
     return mlx5_mkey_resolve(h->func, &user, key, va, len,
                              MLX5_ACCESS_REMOTE_WRITE, r);
@@ -174,7 +174,7 @@ START_TEST(region_in_pieces)
     enum { PAGES = 5000, PIECE = 1024 };
     uint32_t key = free_key(MLX5_MKC_ACCESS_MODE_MTT, PAGES / 2);
     Mlx5MkeyUser user = { .pdn = pdn, .qpn = T_QPN };
-    GArray *r = g_array_new(false, false, sizeof(Mlx5Range));
+    Mlx5Ranges *r = mlx5_ranges_new();
     Ask a = { .key = key, .check_free = 1, .va = XLT_GPA, .lkey = dma_key };
 
     t_mkc(a.mkc, 0, pdn, 0, (uint64_t)PAGES << 12, T_ALL_ACCESS);
@@ -194,10 +194,10 @@ START_TEST(region_in_pieces)
                      MLX5_MKEY_OK);
     ck_assert_uint_eq(r->len, PAGES);
     for (uint32_t i = 0; i < PAGES; i++) {
-        ck_assert_uint_eq(g_array_index(r, Mlx5Range, i).addr,
+        ck_assert_uint_eq(r->data[i].addr,
                           0x10000000 + 0x2000ull * i);
     }
-    g_array_unref(r);
+    mlx5_ranges_free(r);
 }
 END_TEST
 

@@ -348,6 +348,14 @@ START_TEST(inline_data)
 }
 END_TEST
 
+/* Nothing was read ahead. */
+static Mlx5WqeError fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted)
+{
+    Mlx5WqeAhead ahead = { 0 };
+
+    return mlx5_wqe_fetch(qp, index, posted, &wqe, &ahead);
+}
+
 /* Every start in the ring, every length: what is fetched is what was put. */
 START_TEST(fetch_wraps)
 {
@@ -364,15 +372,43 @@ START_TEST(fetch_wraps)
         t_wqe_end(&w);
         blocks = mlx5_wqe_blocks(w.len / 16);
         t_qp_put(h, &qp, &w, index);
-        ck_assert_int_eq(mlx5_wqe_fetch(&qp, index, blocks, &wqe),
-                         MLX5_WQE_OK);
+        ck_assert_int_eq(fetch(&qp, index, blocks), MLX5_WQE_OK);
         ck_assert_uint_eq(wqe.index, index);
         ck_assert_mem_eq(wqe.raw, w.b, w.len);
         if (blocks > 1) {
-            ck_assert_int_eq(mlx5_wqe_fetch(&qp, index, blocks - 1, &wqe),
+            ck_assert_int_eq(fetch(&qp, index, blocks - 1),
                              MLX5_WQE_ERR_BEYOND);
         }
     }
+    mlx5_ring_clear(&qp.ring);
+}
+END_TEST
+
+/* One read for a list; a request beyond it, or half beyond it, is another. */
+START_TEST(fetch_ahead)
+{
+    Mlx5WqeAhead ahead = { 0 };
+    const uint32_t last = MLX5_WQE_AHEAD - 1;
+    Mlx5Qp qp;
+    TestWqe w;
+
+    t_qp_init(&qp, h, pdn, MLX5_QP_ST_RC, 4, 64, 6);
+    for (uint32_t index = 0; index <= last; index++) {
+        t_wqe_ctrl(&w, MLX5_OPCODE_SEND, index, 0);
+        t_wqe_inline(&w, index == last ? 100 : 1, index);
+        t_wqe_end(&w);
+        t_qp_put(h, &qp, &w, index);
+    }
+    for (uint32_t index = 0; index < last; index++) {
+        ck_assert_int_eq(mlx5_wqe_fetch(&qp, index, last + 2 - index, &wqe,
+                                        &ahead), MLX5_WQE_OK);
+        ck_assert_uint_eq(wqe.raw[20], index);
+        h->fail_after = 1; /* from the second on nothing is read */
+    }
+    ck_assert_int_eq(mlx5_wqe_fetch(&qp, last, 2, &wqe, &ahead),
+                     MLX5_WQE_ERR_FETCH);
+    ck_assert_int_eq(mlx5_wqe_fetch(&qp, last, 2, &wqe, &ahead), MLX5_WQE_OK);
+    ck_assert_mem_eq(wqe.raw, w.b, w.len);
     mlx5_ring_clear(&qp.ring);
 }
 END_TEST
@@ -388,18 +424,14 @@ START_TEST(fetch_refuses)
     t_wqe_inline(&w, 100, 0);
     t_wqe_end(&w);
     t_qp_put(h, &qp, &w, 0);
-    ck_assert_int_eq(mlx5_wqe_fetch(&qp, 0, 60000, &wqe), MLX5_WQE_OK);
+    ck_assert_int_eq(fetch(&qp, 0, 60000), MLX5_WQE_OK);
     MLX5_SET(wqe_ctrl, w.b, ds, 9);
     t_qp_put(h, &qp, &w, 0);
-    ck_assert_int_eq(mlx5_wqe_fetch(&qp, 0, 60000, &wqe),
-                     MLX5_WQE_ERR_BEYOND);
+    ck_assert_int_eq(fetch(&qp, 0, 60000), MLX5_WQE_ERR_BEYOND);
     t_wqe_end(&w);
     t_qp_put(h, &qp, &w, 0);
     h->fail_after = 1;
-    ck_assert_int_eq(mlx5_wqe_fetch(&qp, 0, 2, &wqe), MLX5_WQE_ERR_FETCH);
-    h->fail_after = 2;
-    ck_assert_int_eq(mlx5_wqe_fetch(&qp, 0, 2, &wqe), MLX5_WQE_ERR_FETCH);
-    h->fail_after = 0;
+    ck_assert_int_eq(fetch(&qp, 0, 2), MLX5_WQE_ERR_FETCH);
     mlx5_ring_clear(&qp.ring);
 }
 END_TEST
@@ -417,7 +449,7 @@ START_TEST(fetch_reads_once)
     t_qp_put(h, &qp, &w, 0);
     h->trip_addr = t_ring(0);
     h->trip_len = w.len;
-    ck_assert_int_eq(mlx5_wqe_fetch(&qp, 0, 32, &wqe), MLX5_WQE_OK);
+    ck_assert_int_eq(fetch(&qp, 0, 32), MLX5_WQE_OK);
     ck_assert_uint_eq(h->trip_hits, w.len); /* each byte once */
     ck_assert_mem_eq(wqe.raw, w.b, w.len);
     mlx5_ring_clear(&qp.ring);
@@ -453,6 +485,7 @@ int main(void)
     tcase_add_test(tc, data_lengths);
     tcase_add_test(tc, inline_data);
     tcase_add_test(tc, fetch_wraps);
+    tcase_add_test(tc, fetch_ahead);
     tcase_add_test(tc, fetch_refuses);
     tcase_add_test(tc, fetch_reads_once);
     tcase_add_test(tc, names_are_distinct);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a message costs core: lists of 32 small writes between two connected
+ * queue pairs of one function, their completions taken, as
+ * `ib_write_bw -s 8 -q 16 -l 32` posts them. Prints what core asked the host
+ * for, a message; under callgrind its instructions are counted, which no other
+ * work of the machine changes:
+ *
+ *   valgrind --tool=callgrind --toggle-collect=ring \
+ *       core/tests/count-messages
+ */
+#include <stdio.h>
+
+#include "tests/rdma/rdma_helper.h"
+
+#define LIST 32u
+#define BYTES 8u
+#define CACHED 65536u
+
+static struct {
+    uint64_t reads, writes, maps, irqs, kicks, clocks;
+} asked;
+
+/* Pages by number, so that the fake host's look-up doesn't count. */
+static uint8_t *cached[CACHED];
+static uint64_t cached_page[CACHED];
+
+static uint8_t *at(FakeHost *h, uint64_t addr)
+{
+    uint64_t page = addr / 4096, slot = page % CACHED;
+
+    if (!cached[slot] || cached_page[slot] != page) {
+        uint8_t byte;
+
+        fake_mem_read(h, addr, &byte, 1);
+        cached[slot] = g_hash_table_lookup(h->pages, (gpointer)(uintptr_t)page);
+        cached_page[slot] = page;
+    }
+    return cached[slot] + addr % 4096;
+}
+
+static bool count_read(void *host, uint64_t addr, void *buf, size_t len)
+{
+    asked.reads++;
+    while (len) {
+        size_t n = MIN(len, 4096 - addr % 4096);
+
+        memcpy(buf, at(host, addr), n);
+        addr += n;
+        buf = (uint8_t *)buf + n;
+        len -= n;
+    }
+    return true;
+}
+
+static bool count_write(void *host, uint64_t addr, const void *buf, size_t len)
+{
+    asked.writes++;
+    while (len) {
+        size_t n = MIN(len, 4096 - addr % 4096);
+
+        memcpy(at(host, addr), buf, n);
+        addr += n;
+        buf = (const uint8_t *)buf + n;
+        len -= n;
+    }
+    return true;
+}
+
+static void *count_map(void *host, uint64_t addr, size_t *len, bool write)
+{
+    (void)write;
+    asked.maps++;
+    *len = MIN(*len, 4096 - addr % 4096);
+    return at(host, addr);
+}
+
+static void count_irq(void *host, unsigned vector)
+{
+    (void)host;
+    (void)vector;
+    asked.irqs++;
+}
+
+static void count_kick(void *host)
+{
+    asked.kicks++;
+    fake_host_ops.work_kick(host);
+}
+
+static int64_t count_clock(void *host)
+{
+    asked.clocks++;
+    return fake_host_ops.clock_ns(host);
+}
+
+/* What callgrind looks at: a function of its own, whatever is inlined. */
+static int64_t us;
+
+static G_GNUC_NO_INLINE void ring(RTest *t)
+{
+    int64_t began = g_get_monotonic_time();
+
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    us += g_get_monotonic_time() - began;
+}
+
+static void post_list(RTest *t)
+{
+    for (uint32_t i = 0; i < LIST; i++) {
+        RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+
+        MLX5_SET(wqe_ctrl, w.b, ce, i == LIST - 1 ? 2 : 0);
+        r_raddr(&w, R_DATA + 4096, t->key);
+        r_data(&w, R_DATA, BYTES, t->key);
+        r_put(&t->a, &w);
+    }
+    ring(t);
+}
+
+static double lists(void)
+{
+    const char *asked_for = g_getenv("LISTS");
+
+    return asked_for ? g_ascii_strtod(asked_for, NULL) : 500;
+}
+
+/* Check's assertions, which the helpers make, need a running test. */
+START_TEST(count)
+{
+    Mlx5HostOps ops = fake_host_ops;
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    double n = lists() * LIST;
+
+    ops.dma_read = count_read;
+    ops.dma_write = count_write;
+    ops.dma_map = count_map;
+    ops.irq_notify = count_irq;
+    ops.work_kick = count_kick;
+    ops.clock_ns = count_clock;
+    t->h->func->ops = &ops;
+    r_connect(t, 100);
+    fake_host_work(t->h);
+    memset(&asked, 0, sizeof(asked));
+    for (uint32_t i = 0; i < lists(); i++) {
+        post_list(t);
+        r_sent(&t->a, i * LIST + LIST - 1, MLX5_OPCODE_RDMA_WRITE);
+    }
+    printf("a message: %.2f reads, %.2f writes, %.2f mappings, %.2f looks at "
+           "the clock, %.2f wake-ups, %.2f interrupts\n", asked.reads / n,
+           asked.writes / n, asked.maps / n, asked.clocks / n, asked.kicks / n,
+           asked.irqs / n);
+    printf("%.0f ns\n", us * 1e3 / n);
+    t->h->func->ops = &fake_host_ops;
+    r_free(t);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("count-messages");
+    TCase *tc = tcase_create("count-messages");
+    SRunner *runner = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, tc);
+    tcase_add_test(tc, count);
+    tcase_set_timeout(tc, 0);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_SILENT);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
