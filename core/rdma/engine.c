@@ -52,6 +52,7 @@ void mlx5_rdma_free(Mlx5Func *func)
     mlx5_ranges_free(rdma->local);
     mlx5_ranges_free(rdma->remote);
     g_ptr_array_unref(rdma->sig_failed);
+    mlx5_req_free_spare(rdma);
     g_hash_table_unref(rdma->wire_waiters);
     func->wire.go_on = NULL;
     g_free(rdma->flat);
@@ -66,14 +67,6 @@ void mlx5_rdma_set_link(Mlx5Func *func, Mlx5LinkSend send)
 void mlx5_rdma_set_sq_doorbell(Mlx5Func *func, Mlx5SqDoorbell doorbell)
 {
     func->rdma->sq_doorbell = doorbell;
-}
-
-uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
-{
-    uint32_t code = MLX5_GET(qpc, qp->qpc, mtu);
-
-    /* IBA table: 1 = 256 .. 5 = 4096. */
-    return 128u << CLAMP(code, 1, 5);
 }
 
 /* IBA MTUs that fit a frame with the longest headers (driver: iboe_get_mtu). */

@@ -26,17 +26,20 @@ static bool flush_window(Mlx5QpEngine *e)
 {
     Mlx5Requester *r = &e->req;
     const Mlx5SendReq *req;
+    uint32_t at;
 
     if (r->head == r->tail) {
         return false;
     }
-    req = mlx5_req_at(r, r->head++);
+    at = r->head++;
+    req = mlx5_req_at(r, at);
     r->cur = r->tail;
     r->cur_off = 0;
     /* A rendezvous ended when the queue pair stopped (mlx5_tm_abort()). */
     if (req->kind == MLX5_REQ_WQE) {
         post_send(e, req->wqe.opcode, req->wqe.index);
     }
+    mlx5_req_slot_done(e, at);
     return true;
 }
 
@@ -56,7 +59,7 @@ static bool flush_posted(Mlx5QpEngine *e)
         r->fetched = r->posted;
         return false;
     }
-    req = mlx5_req_slot(r);
+    req = mlx5_req_slot(e);
     mlx5_wqe_fetch(e->qp, at, avail, &req->wqe,
                    &mlx5_engine_rdma(e->qp)->ahead);
     r->fetched += MIN(avail, MAX(1u, mlx5_wqe_blocks(req->wqe.ds)));

@@ -21,6 +21,7 @@
 #define MLX5_RDMA_INTERNAL_H
 
 #include "bus/trace.h"
+#include "prm/prm.h"
 #include "rdma/cqe.h"
 #include "rdma/rdma.h"
 #include "rdma/recv.h"
@@ -47,6 +48,7 @@ typedef struct Mlx5SendReq {
     uint8_t vendor;          /* Mlx5Vendor: why it failed; 0 = it did not */
     Mlx5ReqKind kind;        /* the guest's, or of a rendezvous ... */
     uint32_t tag;            /* ... for this tag */
+    struct Mlx5SendReq *next_spare;
 } Mlx5SendReq;
 
 /**
@@ -188,6 +190,8 @@ struct Mlx5Rdma {
     Mlx5Ranges *local;           /* Mlx5Range scratch: our side of a copy */
     Mlx5Ranges *remote;          /* Mlx5Range scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
+    Mlx5SendReq *spare_reqs; /* in no window now, linked */
+    uint32_t num_spare_reqs;
     Mlx5WqeAhead ahead;      /* of the send queue whose turn it is */
     GHashTable *wire_waiters; /* Mlx5QpEngine *: set of those that wait */
     GPtrArray *sig_failed;   /* Mlx5Mkey *: errors to report, for a moment */
@@ -214,7 +218,13 @@ static inline Mlx5Rdma *mlx5_engine_rdma(Mlx5Qp *qp)
     return qp->o.func->rdma;
 }
 /** What the qpc says about the path's MTU, in bytes. */
-uint32_t mlx5_engine_mtu(const Mlx5Qp *qp);
+static inline uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
+{
+    uint32_t code = MLX5_GET(qpc, qp->qpc, mtu);
+
+    /* IBA table: 1 = 256 .. 5 = 4096. */
+    return 128u << CLAMP(code, 1, 5);
+}
 /** The longest datagram that the port carries, in bytes. */
 uint32_t mlx5_engine_port_mtu(Mlx5Func *func);
 /** The service of the QP's packets. */
@@ -372,7 +382,11 @@ static inline Mlx5SendReq *mlx5_req_at(const Mlx5Requester *r, uint32_t i)
     return r->window[i % MLX5_REQ_WINDOW];
 }
 /** A work request's first free window slot; NULL if the window is full. */
-Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r);
+Mlx5SendReq *mlx5_req_slot(Mlx5QpEngine *e);
+/** The request at @i of the window is over; nobody looks at it any more. */
+void mlx5_req_slot_done(Mlx5QpEngine *e, uint32_t i);
+/** Free those that are in no window. */
+void mlx5_req_free_spare(Mlx5Rdma *rdma);
 
 /* req_send.c */
 /** Send a piece of the request at cur. Return: false if it has to wait. */

@@ -13,6 +13,14 @@
 #include "obj/limits.h"
 #include "prm/prm.h"
 
+/* Requests that nobody uses now and that are kept, of a function. None for a
+ * sanitizer, which is to see who uses one that is over. */
+#ifdef __SANITIZE_ADDRESS__
+#define SPARE_MAX 0u
+#else
+#define SPARE_MAX 256u
+#endif
+
 static bool run(void *opaque, Mlx5Budget *budget);
 
 void mlx5_req_init(Mlx5QpEngine *e)
@@ -21,12 +29,52 @@ void mlx5_req_init(Mlx5QpEngine *e)
     mlx5_timer_init(&e->req.timer, mlx5_req_timer_fired, e);
 }
 
-static void free_window(Mlx5Requester *r)
+/*
+ * A request of an idle queue pair takes no memory, and one that was used last
+ * is still in the processor's cache: all queue pairs share what is free.
+ */
+static Mlx5SendReq *take(Mlx5Rdma *rdma)
 {
-    for (uint32_t i = 0; r->window && i < MLX5_REQ_WINDOW; i++) {
-        g_free(r->window[i]);
+    Mlx5SendReq *req = rdma->spare_reqs;
+
+    if (G_UNLIKELY(!req)) {
+        return g_new(Mlx5SendReq, 1);
     }
-    g_clear_pointer(&r->window, g_free);
+    rdma->spare_reqs = req->next_spare;
+    rdma->num_spare_reqs--;
+    return req;
+}
+
+void mlx5_req_slot_done(Mlx5QpEngine *e, uint32_t i)
+{
+    Mlx5SendReq **slot = &e->req.window[i % MLX5_REQ_WINDOW];
+    Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
+
+    if (rdma->num_spare_reqs < SPARE_MAX) {
+        (*slot)->next_spare = rdma->spare_reqs;
+        rdma->spare_reqs = *slot;
+        rdma->num_spare_reqs++;
+    } else {
+        g_free(*slot);
+    }
+    *slot = NULL;
+}
+
+void mlx5_req_free_spare(Mlx5Rdma *rdma)
+{
+    while (rdma->num_spare_reqs) {
+        g_free(take(rdma));
+    }
+}
+
+static void free_window(Mlx5QpEngine *e)
+{
+    for (uint32_t i = 0; e->req.window && i < MLX5_REQ_WINDOW; i++) {
+        if (e->req.window[i]) {
+            mlx5_req_slot_done(e, i);
+        }
+    }
+    g_clear_pointer(&e->req.window, g_free);
 }
 
 void mlx5_req_stop(Mlx5QpEngine *e)
@@ -42,7 +90,7 @@ void mlx5_req_stop(Mlx5QpEngine *e)
 void mlx5_req_reset(Mlx5QpEngine *e)
 {
     mlx5_req_stop(e);
-    free_window(&e->req);
+    free_window(e);
     memset(&e->req, 0, sizeof(e->req));
     mlx5_req_init(e);
 }
@@ -50,7 +98,7 @@ void mlx5_req_reset(Mlx5QpEngine *e)
 void mlx5_req_free(Mlx5QpEngine *e)
 {
     mlx5_req_stop(e);
-    free_window(&e->req);
+    free_window(e);
 }
 
 void mlx5_req_start(Mlx5QpEngine *e)
@@ -63,8 +111,9 @@ void mlx5_req_start(Mlx5QpEngine *e)
     r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
 }
 
-Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
+Mlx5SendReq *mlx5_req_slot(Mlx5QpEngine *e)
 {
+    Mlx5Requester *r = &e->req;
     Mlx5SendReq **slot;
 
     if (r->tail - r->head == MLX5_REQ_WINDOW) {
@@ -75,7 +124,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5Requester *r)
     }
     slot = &r->window[r->tail % MLX5_REQ_WINDOW];
     if (!*slot) {
-        *slot = g_new(Mlx5SendReq, 1);
+        *slot = take(mlx5_engine_rdma(e->qp));
     }
     /* For the error completion, should the fetch fail. */
     (*slot)->wqe.ds = 0;
@@ -168,7 +217,7 @@ static bool fetch_rndv(Mlx5QpEngine *e)
     }
     for (Mlx5ReqKind kind = MLX5_REQ_RNDV_READ; kind <= MLX5_REQ_RNDV_FIN;
          kind++) {
-        Mlx5SendReq *req = mlx5_req_slot(r);
+        Mlx5SendReq *req = mlx5_req_slot(e);
 
         mlx5_tm_rndv_fill(e, req, kind);
         r->tail++;
@@ -196,7 +245,7 @@ static bool fetch(Mlx5QpEngine *e)
     if (!avail) {
         return false;
     }
-    req = mlx5_req_slot(r);
+    req = mlx5_req_slot(e);
     if (!req) {
         return false;
     }

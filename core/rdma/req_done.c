@@ -60,19 +60,22 @@ void mlx5_req_complete(Mlx5QpEngine *e)
     Mlx5Requester *r = &e->req;
 
     while (r->head != r->tail && mlx5_req_at(r, r->head)->done) {
-        Mlx5SendReq *req = mlx5_req_at(r, r->head);
+        uint32_t at = r->head++;
+        Mlx5SendReq *req = mlx5_req_at(r, at);
+        bool failed;
 
-        if (r->cur == r->head) {
+        if (r->cur == at) {
             r->cur++;
             r->cur_off = 0;
         }
-        r->head++;
         if (req->kind == MLX5_REQ_WQE) {
             post(e, req);
         } else {
             mlx5_tm_rndv_done(e, req);
         }
-        if (req->vendor && !mlx5_dci_absorb(e, req)) {
+        failed = req->vendor && !mlx5_dci_absorb(e, req);
+        mlx5_req_slot_done(e, at);
+        if (failed) {
             go_to_error(e->qp);
             return;
         }

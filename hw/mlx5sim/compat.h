@@ -49,6 +49,15 @@
 #include "exec/memory.h"
 #endif
 
+#if __has_include("system/ramlist.h")
+#include "system/ramlist.h"
+#else
+#include "exec/ramlist.h"
+#endif
+#if __has_include("exec/target_page.h")
+#include "exec/target_page.h"
+#endif
+
 /* 9.0 renamed the big lock. */
 #if MLX5SIM_QEMU < 900
 static inline bool bql_locked(void)

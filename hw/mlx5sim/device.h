@@ -67,6 +67,38 @@ typedef struct Mlx5simAccount {
     uint64_t engine_ns;
 } Mlx5simAccount;
 
+/**
+ * Mlx5simRun - guest memory that lies together, as ram.c remembers it
+ * @first, @len: bus addresses
+ * @host: of the first byte
+ * @mr: whose it is
+ * @ram: the first byte in QEMU's list of all RAM, for dirty bits
+ * @has_code_bits: TCG wants to know what is written over its code
+ * @seq: the state of the map that it was found in
+ */
+typedef struct Mlx5simRun {
+    hwaddr first;
+    hwaddr len;
+    uint8_t *host;
+    MemoryRegion *mr;
+    ram_addr_t ram;
+    bool has_code_bits;
+    unsigned seq;
+} Mlx5simRun;
+
+/**
+ * Mlx5simRam - what is remembered of guest memory
+ * @seq: counts changes of the map, odd during one; atomic
+ * @next: which run is replaced next
+ */
+typedef struct Mlx5simRam {
+    MemoryListener listener;
+    unsigned seq;
+    unsigned next;
+    unsigned page_bits;
+    Mlx5simRun runs[4];
+} Mlx5simRam;
+
 struct Mlx5simDevice {
     /*< private >*/
     PCIDevice parent_obj;
@@ -98,6 +130,7 @@ struct Mlx5simDevice {
     /* A vIOMMU translates our addresses. Written with the BQL. */
     bool behind_iommu;
     bool bus_master;
+    Mlx5simRam ram;
     Mlx5simAccount account;
     Error *migration_blocker;
     unsigned vsc_pos;       /* of the vendor capability, in config space */
@@ -127,6 +160,19 @@ static inline void mlx5sim_account_end(int64_t began, uint64_t *ns,
 
 /* host.c */
 extern const Mlx5HostOps mlx5sim_host_ops;
+
+/* ram.c */
+void mlx5sim_ram_start(Mlx5simDevice *s);
+void mlx5sim_ram_stop(Mlx5simDevice *s);
+/*
+ * Within an RCU section: the run with @addr, if it is known and if it can be
+ * known. NULL: ask QEMU.
+ */
+const Mlx5simRun *mlx5sim_ram_find(Mlx5simDevice *s, uint64_t addr);
+const Mlx5simRun *mlx5sim_ram_learn(Mlx5simDevice *s, uint64_t addr);
+/* @len bytes at @ptr of @run were written: does QEMU have to be told? */
+bool mlx5sim_ram_must_tell(const Mlx5simRam *ram, const Mlx5simRun *run,
+                           const void *ptr, size_t len);
 
 /* engine.c */
 void mlx5sim_engine_start(Mlx5simDevice *s);

@@ -16,27 +16,52 @@
 #include "qemu/rcu.h"
 #include "device.h"
 
-/*
- * Translate @addr to a host address. Call within an RCU section.
- * @len: bytes wanted in, bytes contiguous there out.
- * Return: NULL if @addr is not RAM, or bus mastering is off (then nothing is
- * mapped in the function's address space).
- */
-static void *mlx5sim_host_translate(Mlx5simDevice *s, uint64_t addr,
-                                    hwaddr *len, bool write,
-                                    MemoryRegion **region)
+/* Bytes of guest memory that lie together in the host's. */
+typedef struct Mlx5simSpan {
+    uint8_t *ptr;
+    size_t len;
+    MemoryRegion *region;
+    const Mlx5simRun *run;   /* what is remembered of them, or NULL */
+} Mlx5simSpan;
+
+static bool mlx5sim_host_ask(Mlx5simDevice *s, uint64_t addr, size_t want,
+                             bool write, Mlx5simSpan *span)
 {
     AddressSpace *as = pci_get_address_space(PCI_DEVICE(s));
-    MemoryRegion *mr;
-    hwaddr offset;
+    hwaddr offset, len = want;
+    MemoryRegion *mr = address_space_translate(as, addr, &offset, &len, write,
+                                               MEMTXATTRS_UNSPECIFIED);
 
-    mr = address_space_translate(as, addr, &offset, len, write,
-                                 MEMTXATTRS_UNSPECIFIED);
-    if (!mlx5sim_access_is_direct(mr, write) || !*len) {
-        return NULL;
+    if (!mlx5sim_access_is_direct(mr, write) || !len) {
+        return false;
     }
-    *region = mr;
-    return (uint8_t *)memory_region_get_ram_ptr(mr) + offset;
+    *span = (Mlx5simSpan){ (uint8_t *)memory_region_get_ram_ptr(mr) + offset,
+                           len, mr, NULL };
+    return true;
+}
+
+/*
+ * Find @want bytes at @addr, or those of them that are contiguous. Call within
+ * an RCU section.
+ * Return: false if @addr is not RAM, or bus mastering is off (then nothing is
+ * mapped in the function's address space).
+ */
+static inline bool mlx5sim_host_find(Mlx5simDevice *s, uint64_t addr,
+                                     size_t want, bool write,
+                                     Mlx5simSpan *span)
+{
+    const Mlx5simRun *run = mlx5sim_ram_find(s, addr);
+
+    if (unlikely(!run)) {
+        run = mlx5sim_ram_learn(s, addr);
+    }
+    if (unlikely(!run)) {
+        return mlx5sim_host_ask(s, addr, want, write, span);
+    }
+    *span = (Mlx5simSpan){ run->host + (addr - run->first),
+                           MIN(want, run->len - (addr - run->first)), run->mr,
+                           run };
+    return true;
 }
 
 /*
@@ -57,17 +82,15 @@ static bool mlx5sim_host_dma_read(void *host, uint64_t addr, void *buf,
 
     RCU_READ_LOCK_GUARD();
     while (len) {
-        MemoryRegion *mr;
-        hwaddr step = len;
-        void *from = mlx5sim_host_translate(host, addr, &step, false, &mr);
+        Mlx5simSpan from;
 
-        if (!from) {
+        if (!mlx5sim_host_find(host, addr, len, false, &from)) {
             return false;
         }
-        memcpy(to, from, step);
-        addr += step;
-        to += step;
-        len -= step;
+        memcpy(to, from.ptr, from.len);
+        addr += from.len;
+        to += from.len;
+        len -= from.len;
     }
     /* What is read next must not be older than this. */
     smp_rmb();
@@ -78,24 +101,25 @@ static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
                                    size_t len)
 {
     const uint8_t *from = buf;
+    Mlx5simDevice *s = host;
 
     /* Payload before CQE, CQE before owner bit, EQE before interrupt. */
     smp_wmb();
     RCU_READ_LOCK_GUARD();
     while (len) {
-        MemoryRegion *mr;
-        hwaddr step = len;
-        void *to = mlx5sim_host_translate(host, addr, &step, true, &mr);
+        Mlx5simSpan to;
 
-        if (!to) {
+        if (!mlx5sim_host_find(s, addr, len, true, &to)) {
             return false;
         }
-        memcpy(to, from, step);
-        memory_region_ref(mr);
-        mlx5sim_host_written(host, to, step);
-        addr += step;
-        from += step;
-        len -= step;
+        memcpy(to.ptr, from, to.len);
+        if (!to.run || mlx5sim_ram_must_tell(&s->ram, to.run, to.ptr, to.len)) {
+            memory_region_ref(to.region);
+            mlx5sim_host_written(s, to.ptr, to.len);
+        }
+        addr += to.len;
+        from += to.len;
+        len -= to.len;
     }
     return true;
 }
@@ -103,18 +127,16 @@ static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
 static void *mlx5sim_host_dma_map(void *host, uint64_t addr, size_t *len,
                                   bool write)
 {
-    MemoryRegion *mr;
-    hwaddr got = *len;
-    void *ptr;
+    Mlx5simSpan span;
 
     RCU_READ_LOCK_GUARD();
-    ptr = mlx5sim_host_translate(host, addr, &got, write, &mr);
-    if (ptr) {
-        /* Keeps the memory when its device is unplugged meanwhile. */
-        memory_region_ref(mr);
-        *len = got;
+    if (!mlx5sim_host_find(host, addr, *len, write, &span)) {
+        return NULL;
     }
-    return ptr;
+    /* Keeps the memory when its device is unplugged meanwhile. */
+    memory_region_ref(span.region);
+    *len = span.len;
+    return span.ptr;
 }
 
 static void mlx5sim_host_dma_unmap(void *host, void *ptr, size_t len,

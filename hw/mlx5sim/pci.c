@@ -330,9 +330,11 @@ static void mlx5sim_realize(PCIDevice *dev, Error **errp)
     s->inflight = 0;
     s->dead = s->gone = s->behind_iommu = s->bus_master = false;
     qemu_cond_init(&s->idle);
+    mlx5sim_ram_start(s);
     mlx5sim_engine_start(s);
     if (!mlx5sim_init_core(s, errp)) {
         mlx5sim_engine_stop(s);
+        mlx5sim_ram_stop(s);
         qemu_cond_destroy(&s->idle);
         mlx5sim_fini_memic(s);
         mlx5sim_fini_pci(dev);
@@ -358,6 +360,7 @@ static void mlx5sim_exit(PCIDevice *dev)
     mlx5_card_free(s->card);
     s->func = NULL;
     s->card = NULL;
+    mlx5sim_ram_stop(s);
     qemu_cond_destroy(&s->idle);
     mlx5sim_fini_memic(s);
     mlx5sim_fini_pci(dev);
