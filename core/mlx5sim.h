@@ -8,7 +8,7 @@
  *
  *      host                                core
  *   BAR access ------ mlx5_func_bar_read/write ----> registers, doorbells
- *   memory   <------- dma_read/dma_write/dma_map --- commands, queues, payload
+ *   memory   <------- dma_read/write/copy/map ------ commands, queues, payload
  *   MSI-X    <------- irq_notify ------------------- event queues
  *   thread   <------- work_kick --------------------- long work
  *            -------- mlx5_func_work --------------->
@@ -77,7 +77,14 @@ typedef struct Mlx5HostOps {
     bool (*dma_read)(void *host, uint64_t addr, void *buf, size_t len);
     bool (*dma_write)(void *host, uint64_t addr, const void *buf, size_t len);
     /**
-     * Map guest RAM for a payload copy. @len: bytes wanted in, bytes mapped
+     * Copy @len bytes of guest RAM at @src of @src_host to @dst of @host, two
+     * functions of one card or the same; they may overlap.
+     * Return: false when a side is not guest RAM; part may have been copied.
+     */
+    bool (*dma_copy)(void *host, uint64_t dst, void *src_host, uint64_t src,
+                     size_t len);
+    /**
+     * Map guest RAM, for an atomic access. @len: bytes wanted in, bytes mapped
      * out (at least 1). Return: NULL when @addr is not guest RAM.
      */
     void *(*dma_map)(void *host, uint64_t addr, size_t *len, bool write);

@@ -88,10 +88,21 @@ static void unmap(Mlx5Func *func, uint64_t addr, void *p, size_t len,
     }
 }
 
-/* Up to here two copies cost less than two mappings. */
-#define SMALL_BYTES 256u
+static bool copy_ram(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
+                     uint64_t len)
+{
+    if (df->bus_master && sf->bus_master &&
+        df->ops->dma_copy(df->host, dst, sf->host, src, len)) {
+        return true;
+    }
+    df->dma_fault = sf->dma_fault = true;
+    return false;
+}
 
-/* Copy what one mapping on each side allows. Return: bytes, 0 on failure. */
+/*
+ * With device memory on a side: copy what one mapping on each side allows.
+ * Return: bytes, 0 on failure.
+ */
 static size_t copy_once(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
                         size_t len)
 {
@@ -120,11 +131,8 @@ bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
     if (!mlx5_range_ok(dst, len) || !mlx5_range_ok(src, len)) {
         return false;
     }
-    if (len <= SMALL_BYTES) {
-        uint8_t bytes[SMALL_BYTES];
-
-        return mlx5_dma_read(sf, src, bytes, len) &&
-               mlx5_dma_write(df, dst, bytes, len);
+    if (G_LIKELY(!((dst | src) & MLX5_DMA_MEMIC))) {
+        return copy_ram(df, dst, sf, src, len);
     }
     while (len) {
         size_t n = copy_once(df, dst, sf, src, MIN(len, 1u << 30));

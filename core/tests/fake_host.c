@@ -125,6 +125,26 @@ static bool host_write(void *host, uint64_t addr, const void *buf, size_t len)
     return ok;
 }
 
+/* Page by page, as far as memory goes. */
+static bool host_copy(void *host, uint64_t dst, void *src_host, uint64_t src,
+                      size_t len)
+{
+    g_autofree uint8_t *bytes = g_malloc(PAGE);
+
+    while (len) {
+        size_t n = MIN(len, MIN(PAGE - src % PAGE, PAGE - dst % PAGE));
+
+        if (!host_read(src_host, src, bytes, n) ||
+            !host_write(host, dst, bytes, n)) {
+            return false;
+        }
+        src += n;
+        dst += n;
+        len -= n;
+    }
+    return true;
+}
+
 static void *host_map(void *host, uint64_t addr, size_t *len, bool write)
 {
     FakeHost *h = host;
@@ -237,6 +257,7 @@ static void host_trace(void *host, Mlx5TraceClass cls, const char *line)
 const Mlx5HostOps fake_host_ops = {
     .dma_read = host_read,
     .dma_write = host_write,
+    .dma_copy = host_copy,
     .dma_map = host_map,
     .dma_unmap = host_unmap,
     .irq_notify = host_irq,

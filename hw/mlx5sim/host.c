@@ -75,6 +75,17 @@ static void mlx5sim_host_written(Mlx5simDevice *s, void *ptr, size_t len)
                         len);
 }
 
+/* The first @len bytes of @span were written: tell who wants to know. */
+static inline void mlx5sim_host_tell(Mlx5simDevice *s, const Mlx5simSpan *span,
+                                     size_t len)
+{
+    if (!span->run ||
+        mlx5sim_ram_must_tell(&s->ram, span->run, span->ptr, len)) {
+        memory_region_ref(span->region);
+        mlx5sim_host_written(s, span->ptr, len);
+    }
+}
+
 static bool mlx5sim_host_dma_read(void *host, uint64_t addr, void *buf,
                                   size_t len)
 {
@@ -113,13 +124,33 @@ static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
             return false;
         }
         memcpy(to.ptr, from, to.len);
-        if (!to.run || mlx5sim_ram_must_tell(&s->ram, to.run, to.ptr, to.len)) {
-            memory_region_ref(to.region);
-            mlx5sim_host_written(s, to.ptr, to.len);
-        }
+        mlx5sim_host_tell(s, &to, to.len);
         addr += to.len;
         from += to.len;
         len -= to.len;
+    }
+    return true;
+}
+
+static bool mlx5sim_host_dma_copy(void *host, uint64_t dst, void *src_host,
+                                  uint64_t src, size_t len)
+{
+    RCU_READ_LOCK_GUARD();
+    while (len) {
+        Mlx5simSpan from, to;
+        size_t step;
+
+        if (!mlx5sim_host_find(src_host, src, len, false, &from) ||
+            !mlx5sim_host_find(host, dst, len, true, &to)) {
+            return false;
+        }
+        step = MIN(from.len, to.len);
+        /* A guest may name the same page on both sides. */
+        memmove(to.ptr, from.ptr, step);
+        mlx5sim_host_tell(host, &to, step);
+        src += step;
+        dst += step;
+        len -= step;
     }
     return true;
 }
@@ -226,6 +257,7 @@ static void mlx5sim_host_trace(void *host, Mlx5TraceClass cls, const char *line)
 const Mlx5HostOps mlx5sim_host_ops = {
     .dma_read = mlx5sim_host_dma_read,
     .dma_write = mlx5sim_host_dma_write,
+    .dma_copy = mlx5sim_host_dma_copy,
     .dma_map = mlx5sim_host_dma_map,
     .dma_unmap = mlx5sim_host_dma_unmap,
     .irq_notify = mlx5sim_host_irq_notify,

@@ -18,7 +18,7 @@
 #define CACHED 65536u
 
 static struct {
-    uint64_t reads, writes, maps, irqs, kicks, clocks;
+    uint64_t reads, writes, copies, maps, irqs, kicks, clocks;
 } asked;
 
 /* Pages by number, so that the fake host's look-up doesn't count. */
@@ -73,6 +73,21 @@ static void *count_map(void *host, uint64_t addr, size_t *len, bool write)
     asked.maps++;
     *len = MIN(*len, 4096 - addr % 4096);
     return at(host, addr);
+}
+
+static bool count_copy(void *host, uint64_t dst, void *src_host, uint64_t src,
+                       size_t len)
+{
+    asked.copies++;
+    while (len) {
+        size_t n = MIN(len, 4096 - MAX(src % 4096, dst % 4096));
+
+        memcpy(at(host, dst), at(src_host, src), n);
+        src += n;
+        dst += n;
+        len -= n;
+    }
+    return true;
 }
 
 static void count_irq(void *host, unsigned vector)
@@ -135,6 +150,7 @@ START_TEST(count)
 
     ops.dma_read = count_read;
     ops.dma_write = count_write;
+    ops.dma_copy = count_copy;
     ops.dma_map = count_map;
     ops.irq_notify = count_irq;
     ops.work_kick = count_kick;
@@ -147,9 +163,9 @@ START_TEST(count)
         post_list(t);
         r_sent(&t->a, i * LIST + LIST - 1, MLX5_OPCODE_RDMA_WRITE);
     }
-    printf("a message: %.2f reads, %.2f writes, %.2f mappings, %.2f looks at "
-           "the clock, %.2f wake-ups, %.2f interrupts\n", asked.reads / n,
-           asked.writes / n, asked.maps / n, asked.clocks / n, asked.kicks / n,
+    printf("a message: %.2f reads, %.2f writes, %.2f copies, %.2f mappings, "
+           "%.2f looks at the clock, %.2f wake-ups, %.2f interrupts\n",
+           asked.reads / n, asked.writes / n, asked.copies / n, asked.maps / n, asked.clocks / n, asked.kicks / n,
            asked.irqs / n);
     printf("%.0f ns\n", us * 1e3 / n);
     t->h->func->ops = &fake_host_ops;
