@@ -13,10 +13,10 @@
 #include "obj/limits.h"
 #include "prm/prm.h"
 
-/* Requests that nobody uses now and that are kept, of a function. None for a
+/* Requests that nobody uses now and that are kept, of a function. One for a
  * sanitizer, which is to see who uses one that is over. */
 #ifdef __SANITIZE_ADDRESS__
-#define SPARE_MAX 0u
+#define SPARE_MAX 1u
 #else
 #define SPARE_MAX 256u
 #endif
