@@ -176,7 +176,7 @@ static void connect_peer(Peer *peer, const Mlx5Pkt *pkt)
     r->head = r->tail;
     r->pending = r->again = 0;
     r->busy = r->nak_sent = r->rnr_sent = r->dying = false;
-    memset(r->atomics, 0, sizeof(r->atomics));
+    g_clear_pointer(&r->atomics, g_free);
     r->epsn = pkt->dc_psn;
     r->msn = 0;
     r->dc_conn = pkt->dc_conn;

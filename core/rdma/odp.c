@@ -128,7 +128,7 @@ static void fill_rdma(const Mlx5Fault *f, const Mlx5FaultRdma *a,
 static Mlx5Fault *begin(Mlx5QpEngine *e, Mlx5FaultPlace place)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
-    Mlx5Fault *f = &e->faults[place];
+    Mlx5Fault *f = mlx5_odp_fault(e, place);
 
     /* Callers stop at a place that waits, whatever the guest does. */
     g_assert(!f->token);
@@ -217,13 +217,13 @@ static void remember_ended(Mlx5Rdma *rdma, uint32_t token)
 
 void mlx5_odp_drop(Mlx5QpEngine *e, Mlx5FaultPlace place)
 {
-    remember_ended(mlx5_engine_rdma(e->qp), e->faults[place].token);
-    end(&e->faults[place]);
+    remember_ended(mlx5_engine_rdma(e->qp), mlx5_odp_fault(e, place)->token);
+    end(mlx5_odp_fault(e, place));
 }
 
 void mlx5_odp_cancel(Mlx5QpEngine *e, bool responder_too)
 {
-    for (unsigned place = 0; place < MLX5_FAULT_PLACES; place++) {
+    for (unsigned place = 0; e->faults && place < MLX5_FAULT_PLACES; place++) {
         Mlx5Fault *f = &e->faults[place];
         bool responder = place >= MLX5_FAULT_REQUEST;
 

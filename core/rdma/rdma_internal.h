@@ -102,6 +102,13 @@ typedef struct Mlx5RespItem {
     uint64_t value;          /* ATOMIC_ACK */
 } Mlx5RespItem;
 
+/** What an atomic found, for who asks again. */
+typedef struct Mlx5AtomicResult {
+    uint32_t psn;
+    bool valid;
+    uint64_t value;
+} Mlx5AtomicResult;
+
 typedef struct Mlx5Responder {
     Mlx5Work work;           /* sends what the queue holds */
     uint32_t epsn;           /* expected next */
@@ -119,7 +126,7 @@ typedef struct Mlx5Responder {
     bool have_recv;          /* recv was consumed and not completed */
     Mlx5RecvWqe *recv;       /* made at the first receive */
     uint8_t cqe_bytes;       /* of its payload, in the completion */
-    uint8_t cqe_data[MLX5_CQE_DATA_MAX];
+    uint8_t *cqe_data;       /* MLX5_CQE_DATA_MAX, made at the first ones */
     bool ack_owed;           /* messages were accepted, up to this: */
     uint32_t owed_psn, owed_msn;
     bool nak_sent;           /* silent until the expected one comes */
@@ -131,11 +138,7 @@ typedef struct Mlx5Responder {
     uint32_t head, tail;
     uint32_t pending;        /* reads in the queue ... */
     uint32_t again;          /* ... those asked for once more among them */
-    struct {
-        uint32_t psn;
-        bool valid;
-        uint64_t value;
-    } atomics[MLX5_RESP_ATOMICS];
+    Mlx5AtomicResult *atomics; /* MLX5_RESP_ATOMICS, made at the first one */
     uint32_t next_atomic;
 } Mlx5Responder;
 
@@ -172,7 +175,7 @@ struct Mlx5QpEngine {
     Mlx5Requester req;
     Mlx5Responder resp;
     Mlx5Flush flush;
-    Mlx5Fault faults[MLX5_FAULT_PLACES];
+    Mlx5Fault *faults;       /* MLX5_FAULT_PLACES, made at the first one */
 };
 
 /** Which queue the last doorbell in half a BlueFlame register named. */
@@ -206,10 +209,19 @@ struct Mlx5Rdma {
     uint32_t dc_conns;       /* the last connection of a DC initiator */
 };
 
+/** What is known of the fault that waits, or waited, at @place. */
+static inline Mlx5Fault *mlx5_odp_fault(Mlx5QpEngine *e, Mlx5FaultPlace place)
+{
+    if (!e->faults) {
+        e->faults = g_new0(Mlx5Fault, MLX5_FAULT_PLACES);
+    }
+    return &e->faults[place];
+}
+
 /** Does a fault wait at @place? */
 static inline bool mlx5_odp_waits(const Mlx5QpEngine *e, Mlx5FaultPlace place)
 {
-    return e->faults[place].token;
+    return e->faults && e->faults[place].token;
 }
 
 /* engine.c */

@@ -299,14 +299,14 @@ static bool scatter_waits(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
     }
     /* The caller found it just so. */
     find(&e->req, req->psn, &at);
-    e->faults[MLX5_FAULT_SCATTER].at = at;
+    mlx5_odp_fault(e, MLX5_FAULT_SCATTER)->at = at;
     return mlx5_odp_raise_wqe(e, MLX5_FAULT_SCATTER, &fault);
 }
 
 void mlx5_req_scatter_resumed(Mlx5QpEngine *e, bool error)
 {
     Mlx5Requester *r = &e->req;
-    uint32_t at = e->faults[MLX5_FAULT_SCATTER].at;
+    uint32_t at = mlx5_odp_fault(e, MLX5_FAULT_SCATTER)->at;
 
     if (error && at - r->head < r->tail - r->head &&
         !mlx5_req_at(r, at)->done) {

@@ -150,7 +150,7 @@ static bool gather_failed(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
 
     if (why == MLX5_PAYLOAD_FAULT &&
         mlx5_odp_raise_wqe(e, MLX5_FAULT_GATHER, &fault)) {
-        e->faults[MLX5_FAULT_GATHER].at = e->req.cur;
+        mlx5_odp_fault(e, MLX5_FAULT_GATHER)->at = e->req.cur;
         return false;
     }
     mlx5_req_fail(e, req, MLX5_VENDOR_GATHER_KEY);
@@ -160,7 +160,7 @@ static bool gather_failed(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off,
 void mlx5_req_gather_resumed(Mlx5QpEngine *e, bool error)
 {
     Mlx5Requester *r = &e->req;
-    uint32_t at = e->faults[MLX5_FAULT_GATHER].at;
+    uint32_t at = mlx5_odp_fault(e, MLX5_FAULT_GATHER)->at;
 
     /* Still there: nothing is completed while it is not sent. */
     if (error && at - r->head < r->tail - r->head &&
@@ -215,7 +215,9 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     if (last) {
         fill_last(req, &pkt);
         advance(r);
-        pkt.more = len <= MORE_BYTES && !e->qp->req_pace && !r->wire &&
+        /* A DC target's next message may be another peer's. */
+        pkt.more = len <= MORE_BYTES && pkt.svc != MLX5_SVC_DC &&
+                   !e->qp->req_pace && !r->wire &&
                    (r->cur != r->tail || r->posted != r->fetched);
     }
     if (fill_path(e, req, &pkt)) {

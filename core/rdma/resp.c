@@ -17,6 +17,8 @@ void mlx5_resp_free(Mlx5QpEngine *e)
 {
     mlx5_work_cancel(e->qp->o.func, &e->resp.work);
     g_clear_pointer(&e->resp.queue, g_free);
+    g_clear_pointer(&e->resp.atomics, g_free);
+    g_clear_pointer(&e->resp.cqe_data, g_free);
     g_clear_pointer(&e->resp.recv, g_free);
 }
 
@@ -32,7 +34,7 @@ static void duplicate_atomic(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
 
-    for (uint32_t i = 0; i < MLX5_RESP_ATOMICS; i++) {
+    for (uint32_t i = 0; r->atomics && i < MLX5_RESP_ATOMICS; i++) {
         if (r->atomics[i].valid && r->atomics[i].psn == pkt->psn) {
             Mlx5RespItem item = { .op = MLX5_PKT_ATOMIC_ACK, .psn = pkt->psn,
                                   .npsn = 1, .msn = r->msn,

@@ -85,7 +85,7 @@ static void not_ready(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 
 void mlx5_resp_put_off(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
-    Mlx5Fault *f = &e->faults[MLX5_FAULT_REQUEST];
+    Mlx5Fault *f = mlx5_odp_fault(e, MLX5_FAULT_REQUEST);
     uint32_t code = MIN(PAGING_FIRST + f->naks, PAGING_LAST);
     Mlx5RespItem item = {
         .op = MLX5_PKT_ACK, .psn = pkt->psn, .npsn = 1, .msn = e->resp.msn,
@@ -180,7 +180,7 @@ void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error)
 void mlx5_resp_page_failed(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
-    bool recv = !(e->faults[MLX5_FAULT_REQUEST].type & MLX5_PF_TYPE_RDMA);
+    bool recv = !(mlx5_odp_fault(e, MLX5_FAULT_REQUEST)->type & MLX5_PF_TYPE_RDMA);
 
     r->page_failed = false;
     mlx5_resp_check_recv(e);
@@ -516,6 +516,9 @@ static void remember_atomic(Mlx5Responder *r, uint32_t psn, uint64_t value)
 {
     uint32_t i = r->next_atomic++ % MLX5_RESP_ATOMICS;
 
+    if (!r->atomics) {
+        r->atomics = g_new0(Mlx5AtomicResult, MLX5_RESP_ATOMICS);
+    }
     r->atomics[i].psn = psn;
     r->atomics[i].value = value;
     r->atomics[i].valid = true;

@@ -92,6 +92,9 @@ Mlx5Payload mlx5_resp_scatter(Mlx5QpEngine *e, uint64_t off,
     }
     if (e->qp->cs_res_bytes && into_cqe(e, &user, pkt)) {
         e->resp.cqe_bytes = pkt->len;
+        if (!e->resp.cqe_data) {
+            e->resp.cqe_data = g_malloc(MLX5_CQE_DATA_MAX);
+        }
         return mlx5_cqe_data_read(pkt, e->resp.cqe_data)
                    ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
     }

@@ -232,6 +232,90 @@ START_TEST(list_on_the_ringing_thread)
 }
 END_TEST
 
+/* How often @what is in the trace. */
+static unsigned traced(RTest *t, const char *what)
+{
+    unsigned n = 0;
+
+    for (const char *p = t->h->trace->str; (p = strstr(p, what)); p++) {
+        n++;
+    }
+    return n;
+}
+
+/* What a list writes is acknowledged once, by who received the last of it. */
+START_TEST(list_is_acknowledged_once)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    r_connect(t, 100);
+    for (uint32_t i = 0; i < 32; i++) {
+        post_one(t);
+    }
+    t->h->trace_on = true;
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    ck_assert_uint_eq(traced(t, "tx RC WRITE_ONLY"), 32);
+    ck_assert_uint_eq(traced(t, "tx RC ACK"), 1);
+    ck_assert_uint_eq(traced(t, "psn 131+1 len 0 syndrome=0x1f msn=32"), 2);
+    r_free(t);
+}
+END_TEST
+
+/* A refusal does not swallow the answer to what came before it. */
+START_TEST(list_that_is_refused)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+    const char *first;
+
+    r_connect(t, 100);
+    post_one(t);
+    post_one(t);
+    r_raddr(&w, DST, t->key + 0x100);
+    r_data(&w, SRC, 8, t->key);
+    r_put(&t->a, &w);
+    post_one(t);
+    t->h->trace_on = true;
+    r_ring(&t->a);
+    fake_host_work(t->h);
+    ck_assert_uint_eq(traced(t, "tx RC ACK"), 2);
+    first = strstr(t->h->trace->str, "psn 101+1 len 0 syndrome=0x1f");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_nonnull(strstr(first, "psn 102+1 len 0 syndrome=0x62"));
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    r_sent(&t->a, 1, MLX5_OPCODE_RDMA_WRITE);
+    r_failed(&t->a, &t->a.scq, 2, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
+             MLX5_VENDOR_REMOTE_ACCESS);
+    r_flushed(&t->a, &t->a.scq, 3);
+    r_free(t);
+}
+END_TEST
+
+/* The receiver stops before it has answered: what it took, it says. */
+START_TEST(answer_of_a_receiver_that_stops)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    r_connect(t, 100);
+    for (uint32_t i = 0; i < 4; i++) {
+        post_one(t);
+    }
+    mlx5_func_lock(t->h->func);
+    {
+        Mlx5Budget budget = { INT64_MAX, 4 };
+
+        mlx5_uar_write(t->h->func, t->uar, 0x800, (uint64_t)t->a.qpn << 8, 8);
+        mlx5_work_run(t->h->func, &budget); /* two of four, and no answer */
+    }
+    ck_assert(t->b.qp->engine->resp.ack_owed);
+    mlx5_qp_set_state(t->b.qp, MLX5_QP_STATE_ERR);
+    mlx5_func_unlock(t->h->func);
+    r_sent(&t->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    r_free(t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("doorbell");
@@ -247,5 +331,8 @@ int main(void)
     tcase_add_test(tc, by_state);
     tcase_add_test(tc, rest_of_a_copy);
     tcase_add_test(tc, list_on_the_ringing_thread);
+    tcase_add_test(tc, list_is_acknowledged_once);
+    tcase_add_test(tc, list_that_is_refused);
+    tcase_add_test(tc, answer_of_a_receiver_that_stops);
     return t_main(s);
 }
