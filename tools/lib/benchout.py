@@ -3,7 +3,7 @@
 
 import json
 import math
-from xml.sax.saxutils import escape
+from html import escape
 
 import benchtable
 

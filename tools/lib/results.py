@@ -20,8 +20,8 @@ special there is in a list of its own, `expected-GUEST`, of the same form.
 
 import re
 from collections import namedtuple
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
 
 Result = namedtuple("Result", "name status detail")
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -159,18 +159,18 @@ def write_junit(path, suites):
     lines = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
     for name, results in suites.items():
         _, failed, skipped = count({name: results})
-        lines.append(f'<testsuite name={quoteattr(name)} '
+        lines.append(f'<testsuite name="{escape(name)}" '
                      f'tests="{len(results)}" failures="{failed}" '
                      f'skipped="{skipped}">')
         for result in results:
-            head = (f"<testcase classname={quoteattr(name)} "
-                    f"name={quoteattr(result.name)}")
+            head = (f'<testcase classname="{escape(name)}" '
+                    f'name="{escape(result.name)}"')
             if result.status == PASS:
                 lines.append(head + "/>")
                 continue
             tag = "failure" if result.status == FAIL else "skipped"
-            lines.append(f"{head}><{tag}>{escape(printable(result.detail))}"
-                         f"</{tag}></testcase>")
+            detail = escape(printable(result.detail), quote=False)
+            lines.append(f"{head}><{tag}>{detail}</{tag}></testcase>")
         lines.append("</testsuite>")
     lines.append("</testsuites>\n")
     path.write_text("\n".join(lines), encoding="utf-8")
