@@ -33,6 +33,18 @@ void mlx5sim_account_init(Mlx5simDevice *s)
          "nanoseconds inside the card, in the guest's processors"},
         {"account-engine-ns", &s->account.engine_ns,
          "nanoseconds at work in the card's own thread"},
+        {"account-entries", &s->account.entries,
+         "times that a thread enters the card and takes its lock"},
+        {"account-dma-reads", &s->account.dma_reads, "reads of guest memory"},
+        {"account-dma-writes", &s->account.dma_writes,
+         "writes to guest memory"},
+        {"account-dma-copies", &s->account.dma_copies,
+         "copies from guest memory to guest memory"},
+        {"account-lookups", &s->account.lookups,
+         "addresses that were looked up in QEMU's map of memory"},
+        {"account-irqs", &s->account.irqs, "interrupts"},
+        {"account-wakes", &s->account.wakes,
+         "times that the card's own thread is given work"},
     };
 
     object_property_add_bool(OBJECT(s), "account", mlx5sim_get_account,

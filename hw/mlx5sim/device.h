@@ -58,6 +58,11 @@ typedef struct Mlx5simEngine {
  * @on: count
  * @reads, @writes: accesses to BAR0
  * @bar_ns, @engine_ns: time inside the core, on vCPUs and on the engine
+ * @entries: threads that entered the core, each taking its lock
+ * @dma_reads, @dma_writes, @dma_copies: accesses to guest memory
+ * @lookups: those for which QEMU's map was asked
+ * @irqs: messages sent
+ * @wakes: times that the engine was kicked
  */
 typedef struct Mlx5simAccount {
     bool on;
@@ -65,6 +70,13 @@ typedef struct Mlx5simAccount {
     uint64_t writes;
     uint64_t bar_ns;
     uint64_t engine_ns;
+    uint64_t entries;
+    uint64_t dma_reads;
+    uint64_t dma_writes;
+    uint64_t dma_copies;
+    uint64_t lookups;
+    uint64_t irqs;
+    uint64_t wakes;
 } Mlx5simAccount;
 
 /**
@@ -155,6 +167,14 @@ static inline void mlx5sim_account_end(int64_t began, uint64_t *ns,
         if (count) {
             qatomic_inc(count);
         }
+    }
+}
+
+/* One more of something, if somebody counts. */
+static inline void mlx5sim_account_add(Mlx5simDevice *s, uint64_t *count)
+{
+    if (unlikely(qatomic_read(&s->account.on))) {
+        qatomic_inc(count);
     }
 }
 

@@ -20,6 +20,7 @@ static bool mlx5sim_engine_round(Mlx5simDevice *s, bool timer_due, bool kicked)
     bool need_bql = qatomic_read(&s->behind_iommu);
     bool more = false;
 
+    mlx5sim_account_add(s, &s->account.entries);
     if (need_bql) {
         bql_lock();
     }

@@ -53,6 +53,7 @@ static inline bool mlx5sim_host_find(Mlx5simDevice *s, uint64_t addr,
     const Mlx5simRun *run = mlx5sim_ram_find(s, addr);
 
     if (unlikely(!run)) {
+        mlx5sim_account_add(s, &s->account.lookups);
         run = mlx5sim_ram_learn(s, addr);
     }
     if (unlikely(!run)) {
@@ -90,12 +91,14 @@ static bool mlx5sim_host_dma_read(void *host, uint64_t addr, void *buf,
                                   size_t len)
 {
     uint8_t *to = buf;
+    Mlx5simDevice *s = host;
 
+    mlx5sim_account_add(s, &s->account.dma_reads);
     RCU_READ_LOCK_GUARD();
     while (len) {
         Mlx5simSpan from;
 
-        if (!mlx5sim_host_find(host, addr, len, false, &from)) {
+        if (!mlx5sim_host_find(s, addr, len, false, &from)) {
             return false;
         }
         memcpy(to, from.ptr, from.len);
@@ -114,6 +117,7 @@ static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
     const uint8_t *from = buf;
     Mlx5simDevice *s = host;
 
+    mlx5sim_account_add(s, &s->account.dma_writes);
     /* Payload before CQE, CQE before owner bit, EQE before interrupt. */
     smp_wmb();
     RCU_READ_LOCK_GUARD();
@@ -135,19 +139,22 @@ static bool mlx5sim_host_dma_write(void *host, uint64_t addr, const void *buf,
 static bool mlx5sim_host_dma_copy(void *host, uint64_t dst, void *src_host,
                                   uint64_t src, size_t len)
 {
+    Mlx5simDevice *s = host;
+
+    mlx5sim_account_add(s, &s->account.dma_copies);
     RCU_READ_LOCK_GUARD();
     while (len) {
         Mlx5simSpan from, to;
         size_t step;
 
         if (!mlx5sim_host_find(src_host, src, len, false, &from) ||
-            !mlx5sim_host_find(host, dst, len, true, &to)) {
+            !mlx5sim_host_find(s, dst, len, true, &to)) {
             return false;
         }
         step = MIN(from.len, to.len);
         /* A guest may name the same page on both sides. */
         memmove(to.ptr, from.ptr, step);
-        mlx5sim_host_tell(host, &to, step);
+        mlx5sim_host_tell(s, &to, step);
         src += step;
         dst += step;
         len -= step;
@@ -186,11 +193,13 @@ static void mlx5sim_host_dma_unmap(void *host, void *ptr, size_t len,
 static void mlx5sim_host_irq_notify(void *host, unsigned vector)
 {
     PCIDevice *dev = PCI_DEVICE(host);
+    Mlx5simDevice *s = host;
     bool had_lock = bql_locked();
 
     if (!had_lock) {
         bql_lock();
     }
+    mlx5sim_account_add(s, &s->account.irqs);
     /* Disabled, it would fall to INTx, which the card doesn't have. */
     if (msix_enabled(dev)) {
         msix_notify(dev, vector);
@@ -217,7 +226,10 @@ static void mlx5sim_host_timer_set(void *host, int64_t deadline_ns)
 
 static void mlx5sim_host_work_kick(void *host)
 {
-    mlx5sim_engine_kick(host);
+    Mlx5simDevice *s = host;
+
+    mlx5sim_account_add(s, &s->account.wakes);
+    mlx5sim_engine_kick(s);
 }
 
 static void mlx5sim_host_random(void *host, void *buf, size_t len)

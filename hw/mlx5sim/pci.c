@@ -45,6 +45,7 @@ static bool mlx5sim_core_enter(Mlx5simDevice *s, bool *had_lock)
         *had_lock = false;
         return false;
     }
+    mlx5sim_account_add(s, &s->account.entries);
     if (*had_lock) {
         bql_unlock();
     }

@@ -28,7 +28,8 @@ PROGRAM = "verbs_bench"
 DEVICES = {"rxe": "rxe0", "mlx5sim": "mlx5_0"}
 LIMIT_S = 120
 # What the card counts when asked to: hw/mlx5sim/account.c.
-COUNTS = ("reads", "writes", "bar-ns", "engine-ns")
+COUNTS = ("reads", "writes", "bar-ns", "engine-ns", "entries", "dma-reads",
+          "dma-writes", "dma-copies", "lookups", "irqs", "wakes")
 
 
 def switches(pid):
@@ -152,11 +153,9 @@ class Counts(Perftest):
             def take(side):
                 with inside.account() as counts:
                     self.run(inside, side)
-                return {"accesses": (counts["reads"] + counts["writes"]) /
-                        self.messages,
-                        "bar_ns": counts["bar-ns"] / self.messages,
-                        "engine_ns": counts["engine-ns"] / self.messages,
-                        "switches": counts["switches"] / self.messages}
+                counts["accesses"] = counts["reads"] + counts["writes"]
+                return {name.replace("-", "_"): count / self.messages
+                        for name, count in counts.items()}
             yield take
 
 

@@ -79,6 +79,13 @@ def counts(measure, title):
                     ("accesses", "accesses to the BAR", ""),
                     ("bar_ns", "in the card on the vCPU", "ns"),
                     ("engine_ns", "in the card's thread", "ns"),
+                    ("entries", "locks taken", ""),
+                    ("dma_reads", "reads of guest memory", ""),
+                    ("dma_writes", "writes to guest memory", ""),
+                    ("dma_copies", "copies inside guest memory", ""),
+                    ("lookups", "look-ups in QEMU's map of memory", ""),
+                    ("irqs", "interrupts", ""),
+                    ("wakes", "work for the card's thread", ""),
                     ("switches", "times that a thread of QEMU sleeps", ""))]
 
 
