@@ -44,6 +44,20 @@ finish()
     exit $tap_bad
 }
 
+# needs WHAT MODULE...: without one of these modules of the kernel the suite has
+# nothing to show: it says so, and ends with the drivers unloaded.
+needs()
+{
+    local what=$1 module
+    shift
+    for module; do
+        modprobe -nq "$module" && continue
+        skip "$what" "the kernel $(uname -r) has no module $module"
+        check "the drivers unload" drivers_unload
+        finish
+    done
+}
+
 # gids DEV: print "INDEX TYPE GID" of each valid entry.
 gids()
 {
