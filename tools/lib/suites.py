@@ -7,6 +7,8 @@ A guest suite is a folder with a file suite.ini:
     [suite]
     title = what it shows
     default = yes            part of the default set
+    also = debug             guests that it runs on as well with --all, as a
+                             part of the suite of the guest's name
     timeout = 300            seconds for the whole suite
     duration = 60            seconds it is told to last, in DURATION; test
                              --duration says another number
@@ -49,6 +51,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
 from pathlib import Path
@@ -72,14 +75,16 @@ import status
 import tourdoc
 from agent import GuestGone
 from paths import REPO, cache
-from results import FAIL, PASS, SKIP, Result, judge_by_lists, parse_tap
-from step import Failure
+from results import (FAIL, PASS, SKIP, Result, judge_by_lists, parse_tap,
+                     summary)
+from step import Failure, say
 
 SUITES = REPO / "guest-tests/suites"
 TOUR = REPO / "guest-tests/tour"
 KERNEL_LOG = REPO / "guest-tests/kernel-log.expected"
 
-Suite = namedtuple("Suite", "name title default run")
+# @also: names of guests, see above.
+Suite = namedtuple("Suite", "name title default run also", defaults=((),))
 # @status: write what comes of a suite to docs/status.md, not compare it.
 # @duration: seconds that suites with a duration last, None: their own.
 # @tour_doc: where to write what the suite tour saw, or None.
@@ -90,7 +95,6 @@ Context = namedtuple("Context", "emulator guest verbose status duration "
 # What guest-tests/sins does; names of kernellog.py.
 SINS = ("KASAN", "kmemleak", "reference count", "list corruption", "UBSAN",
         "ODEBUG", "sleeping while atomic", "lockdep")
-DEBUG_SUITES = ["tour", "verbs-check", "kverbs", "rebind", "cold", "hotplug"]
 
 # Host suites that meson runs: our name, title, part of the default set, the
 # build tree, and meson's name.
@@ -138,28 +142,32 @@ def every():
                         False, propsuite.run))
     suites.append(Suite("gdb", "the debugger: breakpoints in modules that are "
                         "not there yet, arguments, our commands", False,
-                        gdbsuite.run))
-    suites.append(Suite("guests", "the demo holds on each of the other guests",
-                        False, demo_elsewhere))
-    suites.append(Suite("debug", "on the guest debug, whose kernel watches "
-                        f"itself: {', '.join(DEBUG_SUITES)}", False,
-                        on_debug))
+                        gdbsuite.run, ("debug",)))
+    suites.append(Suite("guests", "the demo, and the suite gdb, on each of the "
+                        "other guests", False, elsewhere))
     suites.append(Suite("tour", "the life of an ib_device: each statement of "
-                        "docs/tour.md", True, tour))
+                        "docs/tour.md", True, tour, ("debug",)))
     for path in sorted(SUITES.glob("*/suite.ini")):
         suites.append(guest_suite(path))
+    parts = [suite for suite in suites if "debug" in suite.also]
+    suites.append(Suite("debug", "on the guest debug, whose kernel watches "
+                        f"itself: {', '.join(p.name for p in parts)}", False,
+                        lambda context: on_debug(context, parts)))
     return suites
 
 
-def on_debug(context):
-    """Run the suites that show most of the driver on the guest debug. Return:
-    Results."""
+def on_debug(context, parts):
+    """Run the suites @parts on the guest debug, after a look whether its
+    kernel's checkers check. Return: Results."""
     context = context._replace(guest="debug")
     found = watched(context)
-    for suite in every():
-        if suite.name in DEBUG_SUITES:
-            found += [Result(f"{suite.name}: {r.name}", r.status, r.detail)
-                      for r in run(suite, context)]
+    for suite in parts:
+        began = time.monotonic()
+        results = run(suite, context)
+        say(f"debug: {suite.name}: {summary({suite.name: results})} "
+            f"({time.monotonic() - began:.0f} s)")
+        found += [Result(f"{suite.name}: {r.name}", r.status, r.detail)
+                  for r in results]
     return found
 
 
@@ -197,13 +205,15 @@ def demo(context):
     return found
 
 
-def demo_elsewhere(context):
-    """Run the demo on the guests beside the default one. Return: Results."""
+def elsewhere(context):
+    """Run the demo and the debugger on the guests beside the default one.
+    Return: Results."""
     found = []
     for guest, row in rows.GUESTS.items():
         if guest != rows.DEFAULT and not row.config:
+            there = context._replace(guest=guest)
             found += [Result(f"{guest}: {r.name}", r.status, r.detail)
-                      for r in demo(context._replace(guest=guest))]
+                      for r in demo(there) + gdbsuite.run(there)]
     return found
 
 
@@ -264,7 +274,8 @@ def guest_suite(path):
         return run_guest_suite(folder, entry, context)
 
     return Suite(folder.name, entry["title"],
-                 entry.getboolean("default", True), run_suite)
+                 entry.getboolean("default", True), run_suite,
+                 tuple(entry.get("also", "").split()))
 
 
 def guest_options(entry, share):
