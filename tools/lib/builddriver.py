@@ -108,7 +108,7 @@ def compile_modules(root, version, build):
     folders = [(build, driver.COMPILED_AT)]
     folders += [(build / name, f"{common}/{name}") for name in FOLDERS
                 if (build / name).exists()]
-    done = root.run(["make", "-C", headers, f"-j{os.cpu_count()}",
+    done = root.run(["make", "-C", headers, f"-j{os.cpu_count() + 1}",
                      f"M={driver.COMPILED_AT}", f"KCFLAGS={' '.join(FLAGS)}", "modules"],
                     folders, stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -176,6 +176,7 @@ def make(guest, image, source):
     version = image.kernel_version()
     root = guestkernel.module_root(image)
     build = folder / "build"
+    cost = guestkernel.Cost()
     with locked(f"{folder}.lock"):
         # While it is neither the old one nor the new one, it is none.
         (folder / "key").unlink(missing_ok=True)
@@ -190,6 +191,7 @@ def make(guest, image, source):
         key = strip_modules(build, folder / "modules")
         (folder / "kernel").write_text(version)
         (folder / "source").write_text(str(source))
+        (folder / "cost").write_text(f"{cost}\n")
         (folder / "key").write_text(key)
     return driver.Driver(folder)
 
