@@ -241,6 +241,17 @@ bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt)
     return taken;
 }
 
+void mlx5_card_frames_end(Mlx5Card *card)
+{
+    Mlx5Func *func = lock_at_wire(card);
+
+    if (func) {
+        mlx5_eth_frames_end(func);
+        mlx5_work_run_inline(func);
+        mlx5_func_unlock(func);
+    }
+}
+
 void mlx5_card_frame_ready(Mlx5Card *card)
 {
     Mlx5Func *func = lock_at_wire(card);

@@ -52,6 +52,7 @@ void mlx5_eth_reset(Mlx5Func *func);
 void mlx5_eth_free(Mlx5Func *func);
 /** A frame from the wire. Return: false if it was dropped for want of room. */
 bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt);
+void mlx5_eth_frames_end(Mlx5Func *func);
 
 /* net/ */
 void mlx5_net_new(Mlx5Func *func);

@@ -109,6 +109,12 @@ typedef struct Mlx5HostOps {
      * cut. Return: 0 to have all of it cut. NULL is 0. Called under the lock.
      */
     size_t (*frame_max)(void *host);
+    /**
+     * Frames that came wait for what follows them (LRO): call
+     * mlx5_card_frames_end() as soon as the wire has no more for now. NULL: no
+     * frame waits.
+     */
+    void (*frames_held)(void *host);
     /** A line for the guest-error log. */
     void (*guest_error)(void *host, const char *msg);
     /** Is anybody listening to class @cls? Cheap: asked before formatting. */
@@ -256,6 +262,8 @@ void mlx5_func_timer(Mlx5Func *func);
 
 /** A frame (without FCS) came in from the wire. Return: false if no room. */
 bool mlx5_card_frame_rx(Mlx5Card *card, const struct iovec *iov, int iovcnt);
+/** The wire has no more frames for now, after frames_held. */
+void mlx5_card_frames_end(Mlx5Card *card);
 /** The wire takes frames again, after MLX5_FRAME_QUEUED. */
 void mlx5_card_frame_ready(Mlx5Card *card);
 /** The physical link went up or down. */

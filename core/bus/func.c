@@ -28,7 +28,7 @@ static Mlx5Deferred take_notes(Mlx5Func *func)
     Mlx5Deferred taken = *d;
 
     d->irqs = NULL;
-    d->kick = false;
+    d->kick = d->held = false;
     d->timer_changed = false;
     if (d->sending) {
         taken.frames = NULL;
@@ -117,6 +117,9 @@ static void carry_out(Mlx5Func *func, Mlx5Deferred *d, uint32_t ready)
     if (d->timer_changed) {
         set_timer(func, d->timer_deadline_ns);
     }
+    if (d->held) {
+        func->ops->frames_held(func->host);
+    }
     if (d->kick) {
         func->ops->work_kick(func->host);
     }
@@ -126,7 +129,7 @@ static bool has_notes(const Mlx5Func *func)
 {
     const Mlx5Deferred *d = &func->deferred;
 
-    return d->irqs || d->frames || d->kick || d->timer_changed;
+    return d->irqs || d->frames || d->kick || d->held || d->timer_changed;
 }
 
 /* Under the lock, which keeps the other function and its host alive. */
@@ -180,6 +183,11 @@ void mlx5_irq_note(Mlx5Func *func, uint32_t vector)
         }
     }
     g_array_append_val(d->irqs, vector);
+}
+
+void mlx5_held_note(Mlx5Func *func)
+{
+    func->deferred.held = true;
 }
 
 void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt)

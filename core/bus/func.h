@@ -60,6 +60,7 @@ typedef struct Mlx5Deferred {
     size_t frame_bytes;      /* of these */
     bool sending;            /* a thread is between taking and sending frames */
     bool kick;
+    bool held;               /* frames wait for more of the wire's */
     bool timer_changed;
     int64_t timer_deadline_ns;
 } Mlx5Deferred;
@@ -126,6 +127,8 @@ static inline bool mlx5_wire_busy(const Mlx5Func *func)
 }
 /** The host takes frames again. Call with the lock held. */
 void mlx5_wire_ready(Mlx5Func *func);
+/** Note that frames wait for what the wire has next. */
+void mlx5_held_note(Mlx5Func *func);
 /** Note a frame for the wire (copied); sent at unlock. */
 void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt);
 

@@ -15,11 +15,13 @@ static const Mlx5EthEngineOps engine_ops = {
     .sq_state = mlx5_eth_sq_state,
     .sq_destroyed = mlx5_eth_sq_destroyed,
     .rq_state = mlx5_eth_rq_state,
+    .rq_destroyed = mlx5_eth_lro_forget,
 };
 
 void mlx5_eth_new(Mlx5Func *func)
 {
     func->eth = g_new0(Mlx5Eth, 1);
+    func->eth->gathering = g_ptr_array_new();
     func->eth_engine = &engine_ops;
     mlx5_eth_vxlan_reset(func);
     mlx5_eth_pause_new(func);
@@ -39,6 +41,7 @@ void mlx5_eth_free(Mlx5Func *func)
 {
     func->eth_engine = NULL;
     mlx5_eth_reset(func);
+    g_ptr_array_unref(func->eth->gathering);
     g_clear_pointer(&func->eth, g_free);
 }
 

@@ -15,6 +15,9 @@ void mlx5_eth_free(Mlx5Func *func);
 /** A frame from the wire. Return: always true; what has no room is dropped. */
 bool mlx5_eth_rx(Mlx5Func *func, const struct iovec *iov, int iovcnt);
 
+/** The wire has no more frames for now: what waits for them goes on. */
+void mlx5_eth_frames_end(Mlx5Func *func);
+
 /**
  * Looks at each received frame before steering (net/: RoCE). Return: true if
  * the frame was taken and must not reach the Ethernet queues.

@@ -12,7 +12,9 @@
 #include "obj/flow_table.h"
 #include "obj/mkey.h"
 #include "obj/pace.h"
+#include "obj/rq.h"
 #include "obj/sq.h"
+#include "obj/tir.h"
 
 /** Transmit paused by the other end (pause.c), by priority. */
 typedef struct Mlx5Pause {
@@ -32,6 +34,7 @@ struct Mlx5Eth {
     Mlx5Pause pause;
     Mlx5VxlanPorts vxlan;
     Mlx5Ets ets;
+    GPtrArray *gathering;    /* RQs with segments of a packet (lro.c) */
 };
 
 /* vxlan.c */
@@ -143,6 +146,14 @@ void mlx5_eth_out(Mlx5Sq *sq, const uint8_t *frame, size_t len);
 
 /* rq.c */
 
+/** What a completion says of the end of a packet of many segments. */
+typedef struct Mlx5LroEnd {
+    uint8_t segments, min_ttl;
+    bool psh;
+    uint16_t win;
+    uint32_t ack_seq;
+} Mlx5LroEnd;
+
 /** A frame under way: received, or sent by an SQ. */
 typedef struct Mlx5Packet {
     Mlx5Func *func;
@@ -156,7 +167,8 @@ typedef struct Mlx5Packet {
     bool checked;            /* l4_ok and csum are known */
     bool l4_ok;
     bool inner_l4_ok;        /* known with @tunnel */
-    uint16_t csum;           /* over the IP packet */
+    uint16_t csum;           /* over the IP packet; with @lro, TCP's payload */
+    const Mlx5LroEnd *lro;   /* of a packet of several segments; else NULL */
     const Mlx5Tunnel *tunnel; /* that the receiver looks into; NULL: none */
     uint32_t flow_tag;       /* of the entry that chose the queue */
     uint32_t hash;
@@ -180,6 +192,16 @@ static inline void mlx5_packet_init(Mlx5Packet *p, Mlx5Func *func,
 
 void mlx5_eth_rq_state(Mlx5Rq *rq);
 void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *frame);
+
+/* lro.c */
+/**
+ * Add a frame to what @rq gathers, or begin with it.
+ * Return: false if it goes to the driver as it is, now. What was gathered has
+ * gone there before.
+ */
+bool mlx5_eth_lro_take(const Mlx5Tir *tir, Mlx5Rq *rq, const Mlx5Packet *p);
+/** The queue is not to have what it gathered. */
+void mlx5_eth_lro_forget(Mlx5Rq *rq);
 
 /* match.c */
 /** Fill in the outer headers of the key, and forget its other parts. */

@@ -179,6 +179,18 @@ static void put_place(const Mlx5Rq *rq, uint8_t *cqe, uint32_t len,
     }
 }
 
+/* cqe64.lro.tcppsh_abort_dupack (driver: device.h get_cqe_lro_tcppsh). */
+#define LRO_PSH (1 << 6)
+
+static void put_lro(uint8_t *cqe, const Mlx5LroEnd *end)
+{
+    MLX5_SET(cqe64, cqe, lro_num_seg, end->segments);
+    MLX5_SET(cqe64, cqe, lro_abort_dupack_psh, end->psh ? LRO_PSH : 0);
+    MLX5_SET(cqe64, cqe, lro_min_ttl, end->min_ttl);
+    MLX5_SET(cqe64, cqe, lro_tcp_win, end->win);
+    MLX5_SET(cqe64, cqe, lro_ack_seq_num, end->ack_seq);
+}
+
 static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip,
                      uint32_t strides)
 {
@@ -198,6 +210,9 @@ static void complete(Mlx5Rq *rq, const Mlx5Packet *f, size_t len, bool strip,
     /* On an Ethernet receive this field is the flow tag (driver: en_rx.c). */
     MLX5_SET(cqe64, cqe, qpn, f->flow_tag);
     put_place(rq, cqe, len, strides);
+    if (f->lro) {
+        put_lro(cqe, f->lro);
+    }
     MLX5_SET(cqe64, cqe, opcode, MLX5_CQE_RESP_SEND);
     mlx5_cq_stamp(rq->cq, cqe, rq->real_time);
     mlx5_cq_post(rq->cq, cqe, false);
@@ -416,6 +431,7 @@ void mlx5_eth_rq_state(Mlx5Rq *rq)
 {
     uint32_t n;
 
+    mlx5_eth_lro_forget(rq);
     if (rq->state != MLX5_WQ_STATE_ERR || !rq->flush_in_error ||
         !posted(rq, &n)) {
         return;

@@ -86,7 +86,9 @@ static void deliver(Walk *w, Mlx5Packet *p, const Mlx5Tir *tir, uint32_t tag)
     }
     mlx5_trace(p->func, MLX5_TRACE_FRAME, "rx len=%zu tirn=0x%x rqn=0x%x "
                "hash=0x%08x", p->len, tir->o.id, rq->o.id, p->hash);
-    mlx5_eth_rq_deliver(rq, p);
+    if (!mlx5_eth_lro_take(tir, rq, p)) {
+        mlx5_eth_rq_deliver(rq, p);
+    }
     p->tunnel = NULL;
 }
 

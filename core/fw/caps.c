@@ -328,6 +328,21 @@ static void set_from_props(Mlx5Func *func, Mlx5Caps *caps)
 enum { FLOW_COUNTERS = 1 << 20, LOG_FLOW_COUNTER_BULK = 14,
        LOG_FTE_COUNTERS = 2 };
 
+/* Microseconds that LRO may be told to wait. A rest is not waited for here: the
+ * host says when the wire has no more (eth/lro.c). */
+static void set_lro_periods(uint8_t *eth)
+{
+    static const uint32_t periods_us[] = { 8, 16, 32, 1024 };
+    uint8_t *p = eth + MLX5_BYTE_OFF(per_protocol_networking_offload_caps,
+                                     lro_timer_supported_periods);
+
+    for (size_t i = 0; i < G_N_ELEMENTS(periods_us); i++) {
+        uint32_t be = GUINT32_TO_BE(periods_us[i]);
+
+        memcpy(p + i * sizeof(be), &be, sizeof(be));
+    }
+}
+
 static void set_flow_counters(Mlx5Caps *caps, bool on)
 {
     uint32_t max = on ? FLOW_COUNTERS : 0;
@@ -402,6 +417,8 @@ static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
                  (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_ETHERNET],
                  scatter_fcs, func->props.scatter_fcs);
     }
+    set_lro_periods(caps->cur[MLX5_CAP_GROUP_ETHERNET]);
+    set_lro_periods(caps->max[MLX5_CAP_GROUP_ETHERNET]);
     set_flow_counters(caps, func->props.flow_counters);
     if (!func->props.flow_rewrite) {
         clear_flow_rewrite(caps);

@@ -20,6 +20,8 @@ typedef struct Mlx5EthEngineOps {
     /** The SQ is about to go: forget its work. */
     void (*sq_destroyed)(struct Mlx5Sq *sq);
     void (*rq_state)(struct Mlx5Rq *rq);
+    /** The RQ is about to go. */
+    void (*rq_destroyed)(struct Mlx5Rq *rq);
 } Mlx5EthEngineOps;
 
 #endif

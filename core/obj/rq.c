@@ -92,6 +92,9 @@ void mlx5_rq_release(void *obj)
 {
     Mlx5Rq *rq = obj;
 
+    if (rq->o.func->eth_engine) {
+        rq->o.func->eth_engine->rq_destroyed(rq);
+    }
     mlx5_obj_unref(rq->cq);
     mlx5_obj_unref(rq->counter);
     mlx5_wq_release(&rq->wq);

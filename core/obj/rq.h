@@ -9,6 +9,9 @@
 #include "obj/cq.h"
 #include "obj/wq.h"
 
+/** Segments that become one packet: eth/lro.c's. */
+typedef struct Mlx5Lro Mlx5Lro;
+
 typedef struct Mlx5Rq {
     Mlx5Obj o;
     Mlx5WqState state;       /* changed by mlx5_rq_set_state() alone */
@@ -24,6 +27,7 @@ typedef struct Mlx5Rq {
     uint16_t ci;             /* WQEs consumed, against the doorbell record */
     uint32_t slot;           /* striding: the WQE in use, */
     uint32_t stride_at;      /* and strides of it that are used */
+    Mlx5Lro *lro;            /* what is gathered, or NULL */
     uint8_t rqc[MLX5_BITS_rqc / 8]; /* for QUERY_RQ */
 } Mlx5Rq;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TIR commands; see tir.h. Left out: LRO, TLS (refused).
+ * TIR commands; see tir.h. Left out: SHAMPO, TLS (refused).
  */
 #include "obj/tir.h"
 
@@ -8,7 +8,6 @@
 
 static const Mlx5ZeroRule not_done[] = {
     MLX5_ZERO(tirc, tls_en, TIR_TLS),
-    MLX5_ZERO(tirc, packet_merge_mask, TIR_LRO),
 };
 
 static void parse_select(const uint8_t *sel, Mlx5HashSelect *out)
@@ -33,6 +32,17 @@ static bool parse_hash(Mlx5Cmd *cmd, const uint8_t *tirc, Mlx5RxHash *hash)
            mlx5_check_param(cmd, !((hash->outer.fields | hash->inner.fields) &
                               ~MLX5_HASH_FIELD_SEL_ALL),
                             MLX5_SYND_TIR_HASH_FIELDS);
+}
+
+/* tirc.lro_max_ip_payload_size counts blocks of 256 bytes (driver: en/tir.c). */
+static bool parse_merge(Mlx5Cmd *cmd, const uint8_t *tirc, uint8_t *merge,
+                        uint32_t *bytes, uint32_t syndrome)
+{
+    *merge = MLX5_GET(tirc, tirc, packet_merge_mask);
+    *bytes = MLX5_GET(tirc, tirc, lro_max_ip_payload_size) * 256;
+    return mlx5_check_param(cmd, !(*merge & ~(MLX5_TIRC_PACKET_MERGE_IPV4_LRO |
+                                              MLX5_TIRC_PACKET_MERGE_IPV6_LRO)),
+                            syndrome);
 }
 
 static bool find_queues(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *tirc,
@@ -89,6 +99,8 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
     if (!mlx5_check_zero(cmd, tirc, not_done, G_N_ELEMENTS(not_done)) ||
         !mlx5_check_param(cmd, func->props.tunnel || !draft.tunneled,
                           MLX5_SYND_TIR_TUNNEL) ||
+        !parse_merge(cmd, tirc, &draft.merge, &draft.merge_bytes,
+                     MLX5_SYND_TIR_LRO) ||
         !parse_hash(cmd, tirc, &draft.hash) ||
         !find_queues(func, cmd, tirc, &draft)) {
         return;
@@ -147,21 +159,27 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_tir)
                                  MLX5_GET(modify_tir_in, cmd->in, tirn),
                                  MLX5_SYND_TIR_UNKNOWN_MODIFY);
     Mlx5RxHash hash;
+    uint8_t merge;
+    uint32_t bytes;
 
     if (!tir ||
         !mlx5_check_param(cmd, mlx5_prm_reserved_set(
                               &mlx5_layout_modify_tir_bitmask, mask,
                               MLX5_ST_SZ_BYTES(modify_tir_bitmask)) < 0,
                           MLX5_SYND_TIR_MODIFY_MASK) ||
-        !mlx5_check_param(cmd, !MLX5_GET(modify_tir_bitmask, mask,
-                                         packet_merge) ||
-                          !MLX5_GET(tirc, tirc, packet_merge_mask),
-                          MLX5_SYND_TIR_MODIFY_LRO) ||
+        !parse_merge(cmd, tirc, &merge, &bytes, MLX5_SYND_TIR_MODIFY_LRO) ||
         !parse_hash(cmd, tirc, &hash)) {
         return;
     }
     if (MLX5_GET(modify_tir_bitmask, mask, hash)) {
         keep_hash(tir, tirc, &hash);
+    }
+    if (MLX5_GET(modify_tir_bitmask, mask, packet_merge)) {
+        tir->merge = merge;
+        tir->merge_bytes = bytes;
+        KEEP(tir, tirc, packet_merge_mask);
+        KEEP(tir, tirc, lro_max_ip_payload_size);
+        KEEP(tir, tirc, lro_timeout_period_usecs);
     }
     if (MLX5_GET(modify_tir_bitmask, mask, self_lb_en)) {
         count_deaf(tir, -1);

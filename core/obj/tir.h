@@ -15,6 +15,12 @@ typedef enum Mlx5TirDisp {
     MLX5_TIRC_DISP_TYPE_INDIRECT = 1,
 } Mlx5TirDisp;
 
+/** tirc.packet_merge_mask */
+enum {
+    MLX5_TIRC_PACKET_MERGE_IPV4_LRO = 1 << 0,
+    MLX5_TIRC_PACKET_MERGE_IPV6_LRO = 1 << 1,
+};
+
 /** tirc.rx_hash_fn */
 typedef enum Mlx5RxHashFn {
     MLX5_RX_HASH_FN_NONE = 0,
@@ -63,6 +69,8 @@ typedef struct Mlx5Tir {
     Mlx5Rqt *rqt;            /* indirect; else NULL */
     Mlx5RxHash hash;
     uint8_t self_lb;         /* MLX5_SELF_LB_* */
+    uint8_t merge;           /* MLX5_TIRC_PACKET_MERGE_* */
+    uint32_t merge_bytes;    /* IP payload of a merged packet, at most */
     bool tunneled;           /* completions tell of what is in a tunnel */
     uint8_t tirc[MLX5_BITS_tirc / 8]; /* for QUERY_TIR */
 } Mlx5Tir;

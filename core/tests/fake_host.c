@@ -214,6 +214,11 @@ static void host_random(void *host, void *buf, size_t len)
     pthread_mutex_unlock(&h->lock);
 }
 
+static void host_frames_held(void *host)
+{
+    ((FakeHost *)host)->held = true;
+}
+
 static Mlx5FrameSent host_frame_send(void *host, const struct iovec *iov,
                                      int iovcnt)
 {
@@ -267,6 +272,7 @@ const Mlx5HostOps fake_host_ops = {
     .work_kick = host_kick,
     .random = host_random,
     .frame_send = host_frame_send,
+    .frames_held = host_frames_held,
     .guest_error = host_guest_error,
     .trace_enabled = host_trace_enabled,
     .trace = host_trace,

@@ -24,6 +24,7 @@ typedef struct FakeHost {
     int64_t now_ns;          /* read and written atomically */
     int64_t timer_deadline_ns; /* -1 = none */
     bool kicked;             /* the same */
+    bool held;               /* frames wait for mlx5_card_frames_end() */
     bool trace_on;
     bool link;               /* frame_send accepts */
     bool wire_full;          /* ... and says that it only queues */

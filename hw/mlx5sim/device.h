@@ -126,6 +126,8 @@ struct Mlx5simDevice {
     /* The netdev takes TCP frames of any length. Atomic. */
     bool large_frames;
     unsigned net_queued;         /* frames that the netdev has still to take; BQL */
+    QEMUBH *frames_end;          /* the wire had no more for now */
+    bool frames_held;            /* since the card said that frames wait */
     NICConf conf;
     char *model_name;
     Mlx5FuncProps props;
@@ -201,8 +203,11 @@ void mlx5sim_engine_kick(Mlx5simDevice *s);
 void mlx5sim_engine_set_timer(Mlx5simDevice *s, int64_t deadline_ns);
 
 /* net.c */
+void mlx5sim_net_init(Mlx5simDevice *s);
+void mlx5sim_net_fini(Mlx5simDevice *s);
 void mlx5sim_net_start(Mlx5simDevice *s);
 void mlx5sim_net_stop(Mlx5simDevice *s);
+void mlx5sim_net_held(Mlx5simDevice *s);
 Mlx5FrameSent mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov,
                                int iovcnt);
 size_t mlx5sim_net_frame_max(Mlx5simDevice *s);

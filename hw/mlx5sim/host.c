@@ -244,6 +244,11 @@ static Mlx5FrameSent mlx5sim_host_frame_send(void *host,
     return mlx5sim_net_send(host, iov, iovcnt);
 }
 
+static void mlx5sim_host_frames_held(void *host)
+{
+    mlx5sim_net_held(host);
+}
+
 static size_t mlx5sim_host_frame_max(void *host)
 {
     return mlx5sim_net_frame_max(host);
@@ -280,6 +285,7 @@ const Mlx5HostOps mlx5sim_host_ops = {
     .random = mlx5sim_host_random,
     .frame_send = mlx5sim_host_frame_send,
     .frame_max = mlx5sim_host_frame_max,
+    .frames_held = mlx5sim_host_frames_held,
     .guest_error = mlx5sim_host_guest_error,
     .trace_enabled = mlx5sim_host_trace_enabled,
     .trace = mlx5sim_host_trace,

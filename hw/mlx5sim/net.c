@@ -101,12 +101,46 @@ Mlx5FrameSent mlx5sim_net_send(Mlx5simDevice *s, const struct iovec *iov,
                 s->net_queued--;
                 result = MLX5_FRAME_SENT;
             }
+            /* The user network has answered by now. */
+            if (qatomic_xchg(&s->frames_held, false)) {
+                qemu_bh_cancel(s->frames_end);
+                mlx5_card_frames_end(s->card);
+            }
         }
     }
     if (!had_lock) {
         bql_unlock();
     }
     return result;
+}
+
+/* The main loop, when all that a netdev had for us has come. */
+static void mlx5sim_net_end(void *opaque)
+{
+    Mlx5simDevice *s = opaque;
+
+    qatomic_set(&s->frames_held, false);
+    mlx5_card_frames_end(s->card);
+}
+
+/** mlx5sim_net_held - frames wait until the wire has no more for now */
+void mlx5sim_net_held(Mlx5simDevice *s)
+{
+    qatomic_set(&s->frames_held, true);
+    qemu_bh_schedule(s->frames_end);
+}
+
+/** mlx5sim_net_init - before any thread may call here */
+void mlx5sim_net_init(Mlx5simDevice *s)
+{
+    s->frames_end = qemu_bh_new(mlx5sim_net_end, s);
+    s->frames_held = false;
+}
+
+/** mlx5sim_net_fini - after the last such thread */
+void mlx5sim_net_fini(Mlx5simDevice *s)
+{
+    qemu_bh_delete(s->frames_end);
 }
 
 void mlx5sim_net_start(Mlx5simDevice *s)

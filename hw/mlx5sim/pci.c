@@ -332,9 +332,11 @@ static void mlx5sim_realize(PCIDevice *dev, Error **errp)
     s->dead = s->gone = s->behind_iommu = s->bus_master = false;
     qemu_cond_init(&s->idle);
     mlx5sim_ram_start(s);
+    mlx5sim_net_init(s);
     mlx5sim_engine_start(s);
     if (!mlx5sim_init_core(s, errp)) {
         mlx5sim_engine_stop(s);
+        mlx5sim_net_fini(s);
         mlx5sim_ram_stop(s);
         qemu_cond_destroy(&s->idle);
         mlx5sim_fini_memic(s);
@@ -357,6 +359,7 @@ static void mlx5sim_exit(PCIDevice *dev)
     }
     mlx5sim_net_stop(s);
     mlx5sim_engine_stop(s);
+    mlx5sim_net_fini(s);
     mlx5_func_free(s->func);
     mlx5_card_free(s->card);
     s->func = NULL;

@@ -428,7 +428,7 @@ static const Spoil spoils[] = {
         RQT_UNKNOWN_QUERY),
 
     TIRC(mk_tir, tls_en, 1, BAD_PARAM_ERR, TIR_TLS),
-    TIRC(mk_tir, packet_merge_mask, 1, BAD_PARAM_ERR, TIR_LRO),
+    TIRC(mk_tir, packet_merge_mask, 4, BAD_PARAM_ERR, TIR_LRO),
     TIRC(mk_tir, rx_hash_field_selector_inner, 0x40, BAD_PARAM_ERR,
          TIR_HASH_FIELDS),
     TIRC(mk_tir, rx_hash_fn, 3, BAD_PARAM_ERR, TIR_HASH_FN),
@@ -442,7 +442,7 @@ static const Spoil spoils[] = {
         TIR_UNKNOWN_MODIFY),
     ROW(mk_modify_tir, BASE(modify_tir_in, bitmask), 1, 1, BAD_PARAM_ERR,
         TIR_MODIFY_MASK),
-    SUB(mk_modify_tir, modify_tir_in, ctx, tirc, packet_merge_mask, 1,
+    SUB(mk_modify_tir, modify_tir_in, ctx, tirc, packet_merge_mask, 4,
         BAD_PARAM_ERR, TIR_MODIFY_LRO),
     SUB(mk_modify_tir, modify_tir_in, ctx, tirc, rx_hash_fn, 3, BAD_PARAM_ERR,
         TIR_HASH_FN),
