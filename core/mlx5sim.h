@@ -104,9 +104,10 @@ typedef struct Mlx5HostOps {
     Mlx5FrameSent (*frame_send)(void *host, const struct iovec *iov,
                                 int iovcnt);
     /**
-     * Longest TCP frame that the wire's other end takes in one piece: what the
-     * guest has segmented is then sent in few large frames, and counted as if
-     * cut. Return: 0 to have all of it cut. NULL is 0. Called under the lock.
+     * Longest TCP frame over IPv4 that the wire's other end takes in one piece:
+     * what the guest has segmented is then sent in few large frames, and counted
+     * as if cut. Return: 0 to have all of it cut. NULL is 0. Called under the
+     * lock.
      */
     size_t (*frame_max)(void *host);
     /**

@@ -10,8 +10,9 @@
  * around it are made where there is one. That holds for what a driver has
  * prepared as well (GSO partial): there they come out as they were.
  *
- * The other end of the wire may take TCP frames of any length (Mlx5HostOps
- * frame_max): then a frame has as many segments as an IP packet can.
+ * The other end of the wire may take TCP frames of any length over IPv4
+ * (Mlx5HostOps frame_max): then a frame has as many segments as an IP packet
+ * can.
  */
 #include "eth/eth_internal.h"
 
@@ -154,8 +155,8 @@ static uint32_t payload_of(const Mlx5Sq *sq, const uint8_t *packet,
     const Mlx5HostOps *ops = sq->o.func->ops;
     size_t hdr_len = cut->hdr_len;
     uint32_t mss = cut->mss;
-    size_t most = info->tcp && ops->frame_max ? ops->frame_max(sq->o.func->host)
-                                              : 0;
+    size_t most = info->tcp && info->ip_version == 4 && ops->frame_max
+                      ? ops->frame_max(sq->o.func->host) : 0;
 
     most = MIN(most, info->l3_off + UINT16_MAX);
     if (most < hdr_len + 2 * (size_t)mss || !mlx5_eth_only_wire(sq, packet)) {
