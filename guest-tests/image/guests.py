@@ -48,12 +48,12 @@ MODULES = """
     sd_mod sg
     virtio_blk virtio_console virtio_net virtio_rng virtio_balloon
     dummy tun veth vxlan bonding macvlan 8021q bridge netconsole
-    geneve ip_gre ip6_gre ipip sit ip6_tunnel macsec
+    geneve ip_gre ip6_gre ipip sit ip6_tunnel macsec pppoe gcm ctr ghash_generic
     crc32_generic crc32c_generic crc32c_cryptoapi
     e1000e igb null_blk tcp_diag inet_diag udp_diag
     nf_tables nft_compat sch_ingress sch_htb sch_netem sch_fq sch_prio
     sch_etf sch_mqprio
-    cls_flower cls_matchall cls_bpf act_mirred act_gact act_skbedit
+    cls_flower cls_matchall cls_bpf cls_fw act_mirred act_gact act_skbedit
     uio uio_pci_generic msr
 """.split()
 

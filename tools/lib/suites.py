@@ -20,6 +20,9 @@ A guest suite is a folder with a file suite.ini:
     module = guest-tests/m   a folder with the Kbuild of a kernel module
     compile = probe.c        programs of one C file each, to be built for it
     libs = -libverbs         what these are linked with
+    selftests = net/lib      folders of the kernel's own selftests, to be built
+                             and installed below selftests/
+    guest = sid              where it runs unless another guest is asked for
     run = run                what is run in the guest
     device = mw=off          properties of the card; given per line: cards
     qemu-arg = -m 4G         words for QEMU
@@ -31,6 +34,9 @@ A guest suite is a folder with a file suite.ini:
                              must hold no object and no page
     asks = yes               it may ask for commands of QEMU's monitor: asks.py
     serves = yes             a web server here serves it: served.py
+    iperf = yes              iperf3's server listens here; its port is in IPERF
+    qemu-least = 8.0         if the installed QEMU is older, it runs on that of
+                             bookworm-backports
 
 The folder, lib.sh and the modules of Python in guest-tests/suites/, and what
 was built lie at /share in the guest, where `run` starts as root and prints TAP.
@@ -44,6 +50,7 @@ kernel's own checkers report.
 """
 
 import configparser
+import contextlib
 import hashlib
 import os
 import re
@@ -57,6 +64,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import asks
+import benchnet
 import build
 import driver
 import emumem
@@ -67,9 +75,11 @@ import kmodules
 import machine
 import pairnvme
 import pairsuite
+import privateqemu
 import programs
 import propsuite
 import rows
+import selftests
 import served
 import status
 import tourdoc
@@ -304,6 +314,9 @@ def stage(folder, entry, guest, image, out):
     if "module" in entry:
         for path in kmodules.made(REPO / entry["module"], image):
             shutil.copy2(path, out)
+    if "selftests" in entry:
+        shutil.copytree(selftests.made(entry["selftests"].split(), image),
+                        out / "selftests")
     if "make" in entry:
         where = REPO / entry["make"]
         for path in programs.made(where, image).iterdir():
@@ -332,9 +345,24 @@ def tour(context):
     return results
 
 
+def guest_for(entry, asked):
+    """Return the guest that a suite runs on when @asked is what it is to."""
+    return entry.get("guest", asked) if asked == rows.DEFAULT else asked
+
+
+def emulator_for(entry, emulator):
+    """Return @emulator, or one that is new enough for a suite."""
+    least = tuple(int(n) for n in entry.get("qemu-least", "0").split("."))
+    if emulator.version >= least:
+        return emulator
+    return machine.Emulator(privateqemu.fetch("bookworm-backports"))
+
+
 def run_guest_suite(folder, entry, context, collect=None):
     """Run one suite in a guest of its own. @collect: called with the shared
     folder before it goes. Return: Results."""
+    context = context._replace(guest=guest_for(entry, context.guest),
+                               emulator=emulator_for(entry, context.emulator))
     image = build.build(context.guest)
     with tempfile.TemporaryDirectory(prefix="mlx5sim-suite-") as share:
         stage(folder, entry, context.guest, image, Path(share))
@@ -435,11 +463,14 @@ def run_in_guest(guest, slow, entry, context, share):
     """Run a suite's program, in a guest that takes @slow times as long as
     others. Return: its Results."""
     variables, timeout_s = variables_of(entry, slow, context)
-    if entry.getboolean("serves", False):
-        with served.Served() as server:
-            return run_command(guest, entry, context, share, timeout_s,
-                               " ".join([variables, *server.variables()]))
-    return run_command(guest, entry, context, share, timeout_s, variables)
+    with contextlib.ExitStack() as servers:
+        if entry.getboolean("serves", False):
+            server = servers.enter_context(served.Served())
+            variables = " ".join([variables, *server.variables()])
+        if entry.getboolean("iperf", False):
+            port = servers.enter_context(benchnet.server())
+            variables += f" IPERF={port}"
+        return run_command(guest, entry, context, share, timeout_s, variables)
 
 
 def run_command(guest, entry, context, share, timeout_s, variables):
