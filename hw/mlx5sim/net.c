@@ -46,7 +46,8 @@ static NetClientInfo mlx5sim_net_info = {
 
 /*
  * QEMU's user network takes TCP segments of any length over IPv4 (of IPv6 it
- * refuses what is longer than its MTU), and acknowledges each by itself. Not if somebody looks at the frames on their way (filters).
+ * refuses what is longer than its MTU), and acknowledges each by itself. Not if
+ * somebody looks at the frames on their way (filters).
  */
 static bool mlx5sim_net_takes_large(NetClientState *nc)
 {

@@ -52,21 +52,25 @@ def build_parser():
         new.set_defaults(function=function)
         return new
 
-    new = verb("demo", later("demo", "demo"), "Show the whole of it once: a stock Debian "
+    new = verb("demo", later("demo", "demo"),
+               "Show the whole of it once: a stock Debian "
                "kernel probes the card, verbs programs run, the drivers "
                "unload; each with what the device saw.")
     new.add_argument("--guest", default="trixie", metavar="G",
                      help=GUEST_HELP)
     new.add_argument("--cold", action="store_true",
                      help="boot plainly instead of restoring a warm guest")
-    new = verb("run", later("verbs", "run"), "Boot, bring the card up, run CMD as root in "
+    new = verb("run", later("verbs", "run"),
+               "Boot, bring the card up, run CMD as root in "
                "the guest and return its exit status.")
     add_guest_options(new)
     add_command(new, "+")
-    new = verb("shell", later("verbs", "shell"), "Boot, bring the card up and give an "
+    new = verb("shell", later("verbs", "shell"),
+               "Boot, bring the card up and give an "
                "interactive shell in the guest.")
     add_guest_options(new)
-    new = verb("trace", later("verbs", "trace"), "Run CMD in the guest and print what the "
+    new = verb("trace", later("verbs", "trace"),
+               "Run CMD in the guest and print what the "
                "device did meanwhile: commands with their fields, events, "
                "work requests. CMD's own output goes to standard error.")
     add_guest_options(new)
@@ -74,7 +78,8 @@ def build_parser():
                      help="only this kind, e.g. cmd, eqe, wqe; may be "
                           "repeated")
     add_command(new, "+")
-    new = verb("inspect", later("inspectverb", "inspect"), "Print what the cards of a "
+    new = verb("inspect", later("inspectverb", "inspect"),
+               "Print what the cards of a "
                "guest hold that another mlx5sim is running: queues with their "
                "states and indices, keys, pages, flow tables, counters.")
     new.add_argument("part", nargs="*", metavar="PART",
@@ -82,14 +87,16 @@ def build_parser():
     new.add_argument("--pid", type=int, metavar="N",
                      help="process of the mlx5sim, if several are running")
     new.add_argument("--card", metavar="ID", help="only this card, e.g. card0")
-    new = verb("timeline", later("timelineverb", "show"), "Run CMD in the guest and join "
+    new = verb("timeline", later("timelineverb", "show"),
+               "Run CMD in the guest and join "
                "the calls of the guest's RDMA core and driver with what the "
                "card did into one picture, a web page.")
     add_guest_options(new)
     new.add_argument("--output", "-o", default="timeline.html", metavar="FILE",
                      help="where to write it (default: timeline.html)")
     add_command(new, "+")
-    new = verb("gdb", later("gdbverb", "gdb"), "Boot with the drivers unloaded, connect "
+    new = verb("gdb", later("gdbverb", "gdb"),
+               "Boot with the drivers unloaded, connect "
                "gdb to the kernel, then run CMD in the guest; without CMD, "
                "load mlx5_ib. The drivers are those of build-driver.")
     add_guest_options(new)
@@ -99,7 +106,8 @@ def build_parser():
                      help="no terminal: end with the scripts, status 1 if a "
                           "command of them failed")
     add_command(new, "*")
-    new = verb("pair", later("pairverb", "pair"), "Boot two guests joined by one wire and "
+    new = verb("pair", later("pairverb", "pair"),
+               "Boot two guests joined by one wire and "
                "run a command in each; both find the other's address in "
                "$PEER ($PEER6), their device in $DEV. CMD_B begins when CMD_A "
                "listens. Usage: pair [OPTION...] -- CMD_A... -- CMD_B...")
@@ -126,7 +134,8 @@ def build_parser():
         help="one more word for both QEMUs; may be repeated")
     add("--cold", action="store_true",
         help="boot plainly instead of restoring warm guests")
-    new = verb("test", later("testverb", "test"), "Run test suites; without SUITE the "
+    new = verb("test", later("testverb", "test"),
+               "Run test suites; without SUITE the "
                "default set.")
     add = new.add_argument
     add("suite", nargs="*", metavar="SUITE", help="suite to run")
@@ -145,7 +154,8 @@ def build_parser():
         help="how often the suites of hot-plug do it")
     add("--verbose", action="store_true",
         help="print all that guest suites print, as they print it")
-    new = verb("bench", later("benchverb", "bench"), "Measure the card beside Linux's "
+    new = verb("bench", later("benchverb", "bench"),
+               "Measure the card beside Linux's "
                "software RDMA (rxe) in the same guest, by the same programs, "
                "in turns; print the medians, their ratios and the targets.")
     add = new.add_argument
@@ -162,7 +172,8 @@ def build_parser():
     add("--markdown", metavar="FILE", help="write the table as Markdown, too")
     add("--strict", action="store_true",
         help="status 1 if a target is missed")
-    new = verb("build-driver", later("builddriver", "build_driver"), "Build RDMA core, "
+    new = verb("build-driver", later("builddriver", "build_driver"),
+               "Build RDMA core, "
                "mlx5_core and mlx5_ib with debug information for the guest's "
                "kernel; guests use them from then on.")
     add = new.add_argument
