@@ -170,7 +170,7 @@ typedef struct Mlx5FuncProps {
     bool odp;                /* on-demand paging */
     bool odp_mem;            /* its memory scheme: faults by key and address */
     bool flow_counters, flow_rewrite, rdma_flow; /* the same: steering */
-    bool scatter_fcs;        /* the same: Ethernet */
+    bool scatter_fcs, lro;   /* the same: Ethernet */
     bool signature;          /* block signatures */
     bool dm;                 /* the same: device memory */
     bool dbr_less;           /* the same: sends without a doorbell record */

@@ -118,7 +118,8 @@ static uint8_t resolve(Mlx5Rq *rq, const uint8_t *wqe, uint64_t skip,
     return len ? MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR : 0;
 }
 
-static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces, const Mlx5Ranges *ranges)
+static uint8_t scatter(Mlx5Rq *rq, const Pieces *pieces,
+                       const Mlx5Ranges *ranges)
 {
     size_t at = 0;
 

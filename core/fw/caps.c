@@ -417,8 +417,10 @@ static void set_flow_props(Mlx5Func *func, Mlx5Caps *caps)
                  (m ? caps->max : caps->cur)[MLX5_CAP_GROUP_ETHERNET],
                  scatter_fcs, func->props.scatter_fcs);
     }
-    set_lro_periods(caps->cur[MLX5_CAP_GROUP_ETHERNET]);
-    set_lro_periods(caps->max[MLX5_CAP_GROUP_ETHERNET]);
+    if (func->props.lro) {
+        set_lro_periods(caps->cur[MLX5_CAP_GROUP_ETHERNET]);
+        set_lro_periods(caps->max[MLX5_CAP_GROUP_ETHERNET]);
+    }
     set_flow_counters(caps, func->props.flow_counters);
     if (!func->props.flow_rewrite) {
         clear_flow_rewrite(caps);

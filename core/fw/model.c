@@ -79,6 +79,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .flow_rewrite = true,
         .rdma_flow = true,
         .scatter_fcs = true,
+        .lro = true,
         .mcast = true,
         .dm = true,
         .dbr_less = true,

@@ -64,13 +64,8 @@ Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt)
 {
     Mlx5Traffic sum = { 0 };
     Mlx5RoceRun run[3];
-    uint32_t n;
+    uint32_t n = split(pkt, run);
 
-    if (G_LIKELY(mlx5_roce_frames(pkt) == 1)) {
-        return run_traffic(pkt, &(Mlx5RoceRun){ pkt->first, pkt->last, 1,
-                                                pkt->len });
-    }
-    n = split(pkt, run);
     for (uint32_t i = 0; i < n; i++) {
         Mlx5Traffic t = run_traffic(pkt, &run[i]);
 

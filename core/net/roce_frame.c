@@ -141,7 +141,7 @@ static uint32_t service_bytes(uint8_t opcode, const Kind *k)
     }
 }
 
-static uint32_t ext_bytes(uint8_t opcode)
+uint32_t mlx5_roce_ext_bytes(uint8_t opcode)
 {
     const Kind *k = &kinds[opcode & 0x1f];
     uint32_t n = service_bytes(opcode, k);
@@ -151,21 +151,6 @@ static uint32_t ext_bytes(uint8_t opcode)
     n += k->flags & AETH ? MLX5_AETH_BYTES : 0;
     n += k->flags & ATOMIC_ACK ? MLX5_ATOMIC_ACK_BYTES : 0;
     return n + (k->flags & (IMM | INV) ? MLX5_IMM_BYTES : 0);
-}
-
-/* The same for each opcode, asked for with every packet. */
-uint32_t mlx5_roce_ext_bytes(uint8_t opcode)
-{
-    static uint8_t bytes[256];
-    static gsize filled;
-
-    if (g_once_init_enter(&filled)) {
-        for (unsigned i = 0; i < G_N_ELEMENTS(bytes); i++) {
-            bytes[i] = ext_bytes(i);
-        }
-        g_once_init_leave(&filled, 1);
-    }
-    return bytes[opcode];
 }
 
 /* Writing */

@@ -35,14 +35,15 @@ static bool parse_hash(Mlx5Cmd *cmd, const uint8_t *tirc, Mlx5RxHash *hash)
 }
 
 /* tirc.lro_max_ip_payload_size counts blocks of 256 bytes (driver: en/tir.c). */
-static bool parse_merge(Mlx5Cmd *cmd, const uint8_t *tirc, uint8_t *merge,
-                        uint32_t *bytes, uint32_t syndrome)
+static bool parse_merge(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *tirc,
+                        Mlx5Tir *tir, uint32_t syndrome)
 {
-    *merge = MLX5_GET(tirc, tirc, packet_merge_mask);
-    *bytes = MLX5_GET(tirc, tirc, lro_max_ip_payload_size) * 256;
-    return mlx5_check_param(cmd, !(*merge & ~(MLX5_TIRC_PACKET_MERGE_IPV4_LRO |
-                                              MLX5_TIRC_PACKET_MERGE_IPV6_LRO)),
-                            syndrome);
+    uint8_t offered = func->props.lro ? MLX5_TIRC_PACKET_MERGE_IPV4_LRO |
+                                        MLX5_TIRC_PACKET_MERGE_IPV6_LRO : 0;
+
+    tir->merge = MLX5_GET(tirc, tirc, packet_merge_mask);
+    tir->merge_bytes = MLX5_GET(tirc, tirc, lro_max_ip_payload_size) * 256;
+    return mlx5_check_param(cmd, !(tir->merge & ~offered), syndrome);
 }
 
 static bool find_queues(Mlx5Func *func, Mlx5Cmd *cmd, const uint8_t *tirc,
@@ -99,8 +100,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_create_tir)
     if (!mlx5_check_zero(cmd, tirc, not_done, G_N_ELEMENTS(not_done)) ||
         !mlx5_check_param(cmd, func->props.tunnel || !draft.tunneled,
                           MLX5_SYND_TIR_TUNNEL) ||
-        !parse_merge(cmd, tirc, &draft.merge, &draft.merge_bytes,
-                     MLX5_SYND_TIR_LRO) ||
+        !parse_merge(func, cmd, tirc, &draft, MLX5_SYND_TIR_LRO) ||
         !parse_hash(cmd, tirc, &draft.hash) ||
         !find_queues(func, cmd, tirc, &draft)) {
         return;
@@ -159,15 +159,15 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_tir)
                                  MLX5_GET(modify_tir_in, cmd->in, tirn),
                                  MLX5_SYND_TIR_UNKNOWN_MODIFY);
     Mlx5RxHash hash;
-    uint8_t merge;
-    uint32_t bytes;
+    Mlx5Tir draft;
 
     if (!tir ||
         !mlx5_check_param(cmd, mlx5_prm_reserved_set(
                               &mlx5_layout_modify_tir_bitmask, mask,
                               MLX5_ST_SZ_BYTES(modify_tir_bitmask)) < 0,
                           MLX5_SYND_TIR_MODIFY_MASK) ||
-        !parse_merge(cmd, tirc, &merge, &bytes, MLX5_SYND_TIR_MODIFY_LRO) ||
+        (MLX5_GET(modify_tir_bitmask, mask, packet_merge) &&
+         !parse_merge(func, cmd, tirc, &draft, MLX5_SYND_TIR_MODIFY_LRO)) ||
         !parse_hash(cmd, tirc, &hash)) {
         return;
     }
@@ -175,8 +175,8 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_tir)
         keep_hash(tir, tirc, &hash);
     }
     if (MLX5_GET(modify_tir_bitmask, mask, packet_merge)) {
-        tir->merge = merge;
-        tir->merge_bytes = bytes;
+        tir->merge = draft.merge;
+        tir->merge_bytes = draft.merge_bytes;
         KEEP(tir, tirc, packet_merge_mask);
         KEEP(tir, tirc, lro_max_ip_payload_size);
         KEEP(tir, tirc, lro_timeout_period_usecs);

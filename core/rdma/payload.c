@@ -190,8 +190,7 @@ static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
         rdma->part = len;
     }
     rdma->moved += len;
-    if (!mlx5_pkt_copy(pkt, 0, func,
-                       rdma->local->data, rdma->local->len,
+    if (!mlx5_pkt_copy(pkt, 0, func, rdma->local->data, rdma->local->len,
                        len)) {
         return MLX5_PAYLOAD_MEMORY;
     }
@@ -218,8 +217,7 @@ static Mlx5Payload scatter_piece(Mlx5Func *func, const Mlx5MkeyUser *user,
     if (result != MLX5_MKEY_OK) {
         return mlx5_payload_from_key(result);
     }
-    return mlx5_pkt_copy(pkt, off, func, local->data,
-                         local->len, len)
+    return mlx5_pkt_copy(pkt, off, func, local->data, local->len, len)
                ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_MEMORY;
 }
 

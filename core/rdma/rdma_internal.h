@@ -190,8 +190,8 @@ struct Mlx5Rdma {
     Mlx5LinkSend link;
     Mlx5SqDoorbell sq_doorbell;
     GPtrArray *gsi;          /* Mlx5Qp *: QP1s, the newest last */
-    Mlx5Ranges *local;           /* Mlx5Range scratch: our side of a copy */
-    Mlx5Ranges *remote;          /* Mlx5Range scratch: ranges in a packet */
+    Mlx5Ranges *local;       /* scratch: our side of a copy */
+    Mlx5Ranges *remote;      /* scratch: ranges in a packet */
     uint8_t *flat;           /* gathered bytes when inline is mixed in */
     Mlx5SendReq *spare_reqs; /* in no window now, linked */
     uint32_t num_spare_reqs;

@@ -180,7 +180,8 @@ void mlx5_resp_request_resumed(Mlx5QpEngine *e, bool error)
 void mlx5_resp_page_failed(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
-    bool recv = !(mlx5_odp_fault(e, MLX5_FAULT_REQUEST)->type & MLX5_PF_TYPE_RDMA);
+    const Mlx5Fault *f = mlx5_odp_fault(e, MLX5_FAULT_REQUEST);
+    bool recv = !(f->type & MLX5_PF_TYPE_RDMA);
 
     r->page_failed = false;
     mlx5_resp_check_recv(e);

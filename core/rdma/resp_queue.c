@@ -310,7 +310,8 @@ static bool read_at_once(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
     uint64_t len = item->len;
 
-    if (len > READ_AT_ONCE || e->qp->resp_pace || locate(e, item, &len) != MLX5_PAYLOAD_OK) {
+    if (len > READ_AT_ONCE || e->qp->resp_pace ||
+        locate(e, item, &len) != MLX5_PAYLOAD_OK) {
         return false;
     }
     emit_read(e, item, len);

@@ -6,6 +6,7 @@ import http.client
 import itertools
 import os
 import time
+from pathlib import Path
 
 CHUNK = 1 << 20
 PORT = int(os.environ.get("SERVED", 0))
@@ -20,6 +21,14 @@ def data(length):
     for number in range(-(-length // CHUNK)):
         yield (number.to_bytes(8, "big") +
                BLOCK[8:])[:min(CHUNK, length - number * CHUNK)]
+
+
+def retransmitted():
+    """Return the segments that this end sent again."""
+    names, values = [line.split() for line in
+                     Path("/proc/net/snmp").read_text().splitlines()
+                     if line.startswith("Tcp:")]
+    return int(values[names.index("RetransSegs")])
 
 
 class Client:

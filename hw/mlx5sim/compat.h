@@ -49,6 +49,7 @@
 #include "exec/memory.h"
 #endif
 
+/* Later ones moved the list of RAM, and page sizes out of memory.h. */
 #if __has_include("system/ramlist.h")
 #include "system/ramlist.h"
 #else

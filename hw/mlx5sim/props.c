@@ -80,6 +80,7 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
          "offer flow tables that RoCE packets walk"),
     FLAG("scatter-fcs", scatter_fcs,
          "offer to deliver the FCS of received frames"),
+    FLAG("lro", lro, "offer to merge received TCP segments, over striding-rq"),
     FLAG("masked-atomic", masked_atomic, "offer masked atomic operations"),
     FLAG("dm-atomic", dm_atomic,
          "offer to add to and to set device memory by a write"),

@@ -41,6 +41,9 @@ static void mlx5sim_ram_commit(MemoryListener *listener)
     qatomic_store_release(&ram->seq, (ram->seq | 1) + 1);
 }
 
+/**
+ * mlx5sim_ram_start - know of changes of the map; with the BQL
+ */
 void mlx5sim_ram_start(Mlx5simDevice *s)
 {
     Mlx5simRam *ram = &s->ram;
@@ -56,6 +59,9 @@ void mlx5sim_ram_start(Mlx5simDevice *s)
                              pci_get_address_space(PCI_DEVICE(s)));
 }
 
+/**
+ * mlx5sim_ram_stop - with the BQL, when nothing accesses memory any more
+ */
 void mlx5sim_ram_stop(Mlx5simDevice *s)
 {
     memory_listener_unregister(&s->ram.listener);

@@ -2,6 +2,7 @@
 """The launcher's command line; docs/mlx5sim.1 describes it to users."""
 
 import argparse
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -13,11 +14,14 @@ EPILOG = ("Exit status: that of CMD; 125 when the guest or the card failed, "
           "1 when something is missing, 2 for a wrong command line.")
 
 
+def _call(module, function, args):
+    return getattr(importlib.import_module(module), function)(args)
+
+
 def later(module, function):
     """Return a function of a module that is imported when it is called: what
     one verb needs is half of the time to start another."""
-    return lambda args: getattr(importlib.import_module(module),
-                                function)(args)
+    return functools.partial(_call, module, function)
 
 
 def add_guest_options(parser):

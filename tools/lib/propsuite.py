@@ -101,6 +101,7 @@ ROWS = [
     Row("rdma-flow=off", [r"^- optional counter: "]),
     Row("scatter-fcs=off", [flag("RAW_SCATTER_FCS"),
                             "^- devinfo: raw packet caps: Scatter FCS"]),
+    Row("lro=off", cap("lro_cap")),
     Row("masked-atomic=off", cap("atomic_operations")),
     Row("dm-atomic=off", refused("operation on device memory")),
     Row("dci-streams=off", [r"^[-+] mlx5dv: dci_streams_caps "]),

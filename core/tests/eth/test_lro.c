@@ -380,6 +380,23 @@ START_TEST(no_buffer)
 }
 END_TEST
 
+/* Without the property no TIR may ask for it; what is not selected may be. */
+START_TEST(not_offered)
+{
+    FAKE_BUFFERS(modify_tir);
+    uint8_t *tirc = MLX5_ADDR_OF(modify_tir_in, in, ctx);
+    uint8_t *mask = MLX5_ADDR_OF(modify_tir_in, in, bitmask);
+
+    n.func->props.lro = false;
+    MLX5_SET(modify_tir_in, in, tirn, tirn);
+    MLX5_SET(tirc, tirc, packet_merge_mask, V4);
+    FAKE_CMD_OK(n.d, MODIFY_TIR, modify_tir, in, out);
+    MLX5_SET(modify_tir_bitmask, mask, packet_merge, 1);
+    FAKE_CMD_FAILS(n.d, MODIFY_TIR, modify_tir, in, out,
+                   MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_TIR_MODIFY_LRO);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("eth lro");
@@ -399,6 +416,7 @@ int main(void)
     tcase_add_loop_test(t, not_wanted, 0, 3);
     tcase_add_loop_test(t, queue_goes, 0, 3);
     tcase_add_test(t, no_buffer);
+    tcase_add_test(t, not_offered);
     suite_add_tcase(s, t);
     r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -27,7 +27,7 @@ static const struct {
     PROP(cqe_compression), PROP(cqe_128_always), PROP(scatter_to_cqe),
     PROP(cq_period_modes), PROP(dc), PROP(odp), PROP(odp_mem),
     PROP(flow_counters), PROP(flow_rewrite), PROP(rdma_flow),
-    PROP(scatter_fcs), PROP(signature), PROP(dm), PROP(dbr_less),
+    PROP(scatter_fcs), PROP(lro), PROP(signature), PROP(dm), PROP(dbr_less),
     PROP(packet_pacing), PROP(qos_scheduling), PROP(rtc), PROP(masked_atomic),
     PROP(dm_atomic), PROP(dci_streams), PROP(reserved_qpn),
     PROP(av_qp_mapping), PROP(udp_sport), PROP(relaxed_ordering),
@@ -128,6 +128,9 @@ static const Row rows[] = {
     ROW(rdma_flow, FLOW, flow_table_nic_cap,
         ft_field_support_2_nic_transmit_rdma)
     NET(scatter_fcs, scatter_fcs)
+    NET(lro, lro_cap) NET(lro, lro_psh_flag) NET(lro, lro_min_mss_size)
+    BITS(lro, ETHERNET, MLX5_BIT_OFF(per_protocol_networking_offload_caps,
+                                     lro_timer_supported_periods), 4 * 32)
     GEN(signature, sho) GEN(signature, sigerr_cqe)
     GEN(signature, drain_sigerr) GEN(signature, sigerr_domain_and_sig_type)
     GEN(signature, sig_crc32c) GEN(signature, sig_crc64_xp10)

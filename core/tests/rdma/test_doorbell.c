@@ -211,17 +211,25 @@ START_TEST(rest_of_a_copy)
 }
 END_TEST
 
-/* A list of small messages wakes nobody. */
-START_TEST(list_on_the_ringing_thread)
+/* Connected, and @n small messages posted that no doorbell told of. */
+static RTest *with_list(uint32_t n)
 {
     RTest *t = r_new(MLX5_QP_ST_RC);
 
     r_connect(t, 100);
     fake_host_work(t->h);
-    for (uint32_t i = 0; i < 32; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         post_one(t);
     }
     t->h->kicked = false;
+    return t;
+}
+
+/* A list of small messages wakes nobody. */
+START_TEST(list_on_the_ringing_thread)
+{
+    RTest *t = with_list(32);
+
     r_ring(&t->a);
     ck_assert(!t->h->kicked);
     for (uint32_t i = 0; i < 32; i++) {
@@ -246,12 +254,8 @@ static unsigned traced(RTest *t, const char *what)
 /* What a list writes is acknowledged once, by who received the last of it. */
 START_TEST(list_is_acknowledged_once)
 {
-    RTest *t = r_new(MLX5_QP_ST_RC);
+    RTest *t = with_list(32);
 
-    r_connect(t, 100);
-    for (uint32_t i = 0; i < 32; i++) {
-        post_one(t);
-    }
     t->h->trace_on = true;
     r_ring(&t->a);
     fake_host_work(t->h);
@@ -265,13 +269,10 @@ END_TEST
 /* A refusal does not swallow the answer to what came before it. */
 START_TEST(list_that_is_refused)
 {
-    RTest *t = r_new(MLX5_QP_ST_RC);
+    RTest *t = with_list(2);
     RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
     const char *first;
 
-    r_connect(t, 100);
-    post_one(t);
-    post_one(t);
     r_raddr(&w, DST, t->key + 0x100);
     r_data(&w, SRC, 8, t->key);
     r_put(&t->a, &w);
@@ -295,12 +296,8 @@ END_TEST
 /* The receiver stops before it has answered: what it took, it says. */
 START_TEST(answer_of_a_receiver_that_stops)
 {
-    RTest *t = r_new(MLX5_QP_ST_RC);
+    RTest *t = with_list(4);
 
-    r_connect(t, 100);
-    for (uint32_t i = 0; i < 4; i++) {
-        post_one(t);
-    }
     mlx5_func_lock(t->h->func);
     {
         Mlx5Budget budget = { INT64_MAX, 4 };
