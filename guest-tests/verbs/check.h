@@ -89,5 +89,6 @@ void check_many_qps(struct check *c);
 void check_fence(struct check *c);
 void check_many_mrs(struct check *c);
 void check_huge(struct check *c);
+void check_code(struct check *c);
 
 #endif

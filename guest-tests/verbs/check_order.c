@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CELLS 64
 #define RING 16
@@ -265,6 +266,69 @@ void check_fence(struct check *c)
     }
     rig_pair_free(&pair);
     tap_check(ok, "fence", "%s 200 reads, each followed by a send", c->why);
+}
+
+#define CODES 200
+
+/* x86: mov $@value, %eax; ret. */
+static size_t put_code(uint8_t *at, uint32_t value)
+{
+    at[0] = 0xb8;
+    memcpy(at + 1, &value, 4);
+    at[5] = 0xc3;
+    return 6;
+}
+
+/* Write a function over the one that ran before, and call it. */
+static bool code_once(struct check *c, struct rig_pair *pair, void *code,
+                      uint32_t rkey, uint32_t value)
+{
+    size_t len = put_code(c->dst, value);
+    struct ibv_sge sge = { (uintptr_t)c->dst, len, c->dst_mr->lkey };
+    struct ibv_send_wr wr = { .wr_id = value, .sg_list = &sge, .num_sge = 1,
+                              .opcode = IBV_WR_RDMA_WRITE,
+                              .send_flags = IBV_SEND_SIGNALED }, *bad;
+    uint32_t (*function)(void);
+
+    wr.wr.rdma.remote_addr = (uintptr_t)code;
+    wr.wr.rdma.rkey = rkey;
+    if (ibv_post_send(pair->a.qp, &wr, &bad)) {
+        return check_fail(c, "post");
+    }
+    if (!wrap_wait(c, pair->a.cq, value)) {
+        return false;
+    }
+    memcpy(&function, &code, sizeof(function));
+    return function() == value || check_fail(c, "an old function ran");
+}
+
+/*
+ * What the card writes over code that ran is what runs next: an emulator that
+ * keeps what it translated has to hear of it.
+ */
+void check_code(struct check *c)
+{
+    struct rig_pair_attr attr = { RIG_DEFAULTS };
+    struct rig_pair pair;
+    bool ok = true;
+    struct ibv_mr *mr;
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (code == MAP_FAILED) {
+        tap_die("no memory for code: %s", strerror(errno));
+    }
+    mr = rig_mr(&c->rig, code, 4096,
+                IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    rig_pair_make(&c->rig, &pair, &attr);
+    for (uint32_t i = 0; ok && i < CODES; i++) {
+        ok = code_once(c, &pair, code, mr->rkey, i);
+    }
+    rig_pair_free(&pair);
+    ibv_dereg_mr(mr);
+    munmap(code, 4096);
+    tap_check(ok, "code", "%s %u functions, each written over the last",
+              c->why, CODES);
 }
 
 #define PAIRS 32

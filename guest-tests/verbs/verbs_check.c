@@ -65,6 +65,7 @@ static const struct {
     { "events", check_events },        { "cq-resize", check_cq_resize },
     { "many-qps", check_many_qps },    { "fence", check_fence },
     { "many-mrs", check_many_mrs },    { "huge", check_huge },
+    { "code", check_code },
 };
 
 static void arena_open(struct check *c)
