@@ -54,6 +54,8 @@ class Card:
         self.bar0 = BAR0 + number * 2 * STRIDE // 8
         self.bar4 = BAR4 + number * STRIDE // 16
         self.heap = HEAP
+        # Where the driver has the command queue.
+        self.queue = CMDQ
         # Where the card sees guest RAM; a vIOMMU moves it.
         self.iova = 0
         self.place(master)
@@ -81,7 +83,7 @@ class Card:
 
     def set_cmdq(self, addr=None):
         """Tell the card where the command queue is."""
-        addr = self.iova + CMDQ if addr is None else addr
+        addr = self.iova + self.queue if addr is None else addr
         self.set_reg(CMDQ_ADDR_H, addr >> 32)
         self.set_reg(CMDQ_ADDR_L, addr & 0xffffffff)
 
@@ -120,14 +122,14 @@ class Card:
         struct.pack_into(">QIBBxB", entry, 0x30,
                          self.mailboxes(bytes(out_len)), out_len, TOKEN, 0,
                          OWNED_BY_HW)
-        self.qemu.mem_write(CMDQ, bytes(entry))
+        self.qemu.mem_write(self.queue, bytes(entry))
         self.set_reg(CMD_DOORBELL, 1)
 
     def answer(self, timeout_s=10):
         """Return the entry after the card gave it back, None if it didn't."""
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
-            entry = self.qemu.mem_read(CMDQ, 64)
+            entry = self.qemu.mem_read(self.queue, 64)
             if not entry[0x3f] & OWNED_BY_HW:
                 return entry
             time.sleep(0.01)
@@ -145,7 +147,7 @@ class Card:
         """Run a command that must succeed. Return: its inline output."""
         got = self.command(opcode, *args, **words)
         assert got == (0, 0, 0), f"command {opcode:#x}: {got}"
-        return self.qemu.mem_read(CMDQ + 0x20, 16)
+        return self.qemu.mem_read(self.queue + 0x20, 16)
 
     def start(self):
         """Bring the command interface up."""

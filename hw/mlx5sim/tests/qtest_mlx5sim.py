@@ -270,6 +270,27 @@ def test_dma_outside_ram():
             assert card.cmdif_rev() == 5
 
 
+def test_memory_moves():
+    """where memory was that goes away, the card finds what came there"""
+    here, elsewhere = 0xe8000000, 0xe9000000
+    shared = [word for n in (6, 7) for word in (
+        "-object", f"memory-backend-ram,id=m{n},size=1M,share=on",
+        "-device", f"ivshmem-plain,memdev=m{n},addr={n}")]
+    with Qemu(PROGRAM, *DEVICE, *shared) as qemu:
+        memories = [Pci(qemu, slot) for slot in (6, 7)]
+        card = Card(qemu)
+        card.queue = here
+        for memory, other in (memories, memories[::-1]):
+            # BAR2 is the memory.
+            other.write(Pci.BAR0 + 8, elsewhere)
+            memory.write(Pci.BAR0 + 8, here)
+            for each in memories:
+                each.write(Pci.COMMAND, mlx.COMMAND_MEMORY, 2)
+            card.set_cmdq()
+            for _ in range(2):
+                equal(card.command(mlx.NO_SUCH_OPCODE)[:2], (0, 2), "answer")
+
+
 VTD = 0xfed90000
 VTD_GCMD, VTD_RTADDR, VTD_FSTS = 0x18, 0x20, 0x34
 VTD_FECTL, VTD_FEDATA, VTD_FEADDR = 0x38, 0x3c, 0x40
