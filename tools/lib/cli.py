@@ -124,7 +124,9 @@ def build_parser():
     add("--mtu", type=int, default=1500, metavar="BYTES",
         help="of both interfaces; 4200 allows path MTU 4096 (default: 1500)")
     for name, what in (("loss", "lost"), ("duplicate", "doubled"),
-                       ("reorder", "overtaken by the next ones")):
+                       ("reorder", "overtaken by the next ones"),
+                       ("mark", "marked as by a congested switch, if they "
+                                "heed that")):
         add("--" + name, type=float, default=0, metavar="PERCENT",
             help=f"of the frames that are {what}")
     add("--delay", type=float, default=0, metavar="MS",

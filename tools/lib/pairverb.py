@@ -20,7 +20,8 @@ def pair(args):
         raise Failure("pair takes two commands: pair [OPTION...] -- CMD_A -- "
                       "CMD_B", 2)
     faults = wire.Faults(args.loss / 100, args.duplicate / 100,
-                         args.reorder / 100, args.delay / 1000, args.seed)
+                         args.reorder / 100, args.delay / 1000, args.seed,
+                         args.mark / 100)
     emulator, image = verbs.prepare(args.guest)
     wiring = Wiring(args.peer == "rxe", faults, args.pcap, args.mtu,
                     args.device or (), args.share, args.qemu_arg, args.cold)

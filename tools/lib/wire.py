@@ -7,7 +7,10 @@ listens, the other one connects.
 
         QEMU a --- socket --- Relay --- socket --- QEMU b
                         lose, delay, double,
-                        reorder, each by chance
+                        reorder, mark, each by chance
+
+Marked is what a congested switch would mark: an IP packet that says it heeds
+that (ECT of RFC 3168), as RoCE of a card with congestion control does.
 """
 
 import heapq
@@ -22,22 +25,45 @@ LENGTH = struct.Struct(">I")
 FRAME_MAX_BYTES = 1 << 20
 # A frame that is to be overtaken waits so long for one to do it.
 OVERTAKEN_S = 0.004
+# In an Ethernet frame without a tag.
+ETHERTYPE, IP = 12, 14
+IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
+IPV4_CHECKSUM = IP + 10
 
 
 class Faults:
     """What a wire does wrong: shares of 1, and seconds."""
 
     def __init__(self, loss=0.0, duplicate=0.0, reorder=0.0, delay_s=0.0,
-                 seed=1):
+                 seed=1, mark=0.0):
         self.loss = loss
         self.duplicate = duplicate
         self.reorder = reorder
         self.delay_s = delay_s
         self.seed = seed
+        self.mark = mark
 
     def any(self):
         return bool(self.loss or self.duplicate or self.reorder or
-                    self.delay_s)
+                    self.delay_s or self.mark)
+
+
+def marked(frame):
+    """Return an Ethernet frame with CE in place of ECT, None if it has none."""
+    kind, new = frame[ETHERTYPE:IP], bytearray(frame)
+    if kind == IPV4 and len(frame) >= IP + 20 and frame[IP + 1] & 3:
+        more = 3 - (frame[IP + 1] & 3)
+        new[IP + 1] |= 3
+        # RFC 1624: the sum of what is left out stays the same.
+        old, = struct.unpack_from(">H", frame, IPV4_CHECKSUM)
+        total = (~old & 0xffff) + more
+        total = (total & 0xffff) + (total >> 16)
+        struct.pack_into(">H", new, IPV4_CHECKSUM, ~total & 0xffff)
+    elif kind == IPV6 and len(frame) >= IP + 40 and frame[IP + 1] & 0x30:
+        new[IP + 1] |= 0x30
+    else:
+        return None
+    return bytes(new)
 
 
 class Direction:
@@ -48,7 +74,8 @@ class Direction:
         self.sink = sink
         self.faults = faults
         self.random = random.Random(f"{faults.seed} {salt}")
-        self.counts = {"frames": 0, "lost": 0, "doubled": 0, "late": 0}
+        self.counts = {"frames": 0, "lost": 0, "doubled": 0, "late": 0,
+                       "marked": 0}
         self._heap = []
         self._order = itertools.count()
         self._changed = threading.Condition()
@@ -82,6 +109,11 @@ class Direction:
         if chance() < self.faults.loss:
             self.counts["lost"] += 1
             return
+        if self.faults.mark and chance() < self.faults.mark:
+            new = marked(frame[LENGTH.size:])
+            if new:
+                self.counts["marked"] += 1
+                frame = frame[:LENGTH.size] + new
         copies = 1
         if chance() < self.faults.duplicate:
             self.counts["doubled"] += 1

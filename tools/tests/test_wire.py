@@ -63,6 +63,26 @@ class Wire(unittest.TestCase):
         self.assertEqual(sorted(found), sorted(FRAMES))
         self.assertTrue(20 < direction.counts["late"] < 90)
 
+    def test_what_heeds_marks_is_marked(self):
+        head = bytes(12) + wire.IPV4
+        ip = bytearray.fromhex("45020054000040004001b75ac0a84d01c0a84d02")
+        new = wire.marked(head + bytes(ip) + b"rest")
+        self.assertEqual(new[wire.IP + 1], 3)
+        words = [int.from_bytes(new[i:i + 2], "big")
+                 for i in range(wire.IP, wire.IP + 20, 2)]
+        old = [int.from_bytes(ip[i:i + 2], "big") for i in range(0, 20, 2)]
+        self.assertEqual(sum(words) % 0xffff, sum(old) % 0xffff)
+        self.assertEqual(new[wire.IP + 20:], b"rest")
+        ip[1] = 0
+        self.assertIsNone(wire.marked(head + bytes(ip)))
+        self.assertIsNone(wire.marked(bytes(12) + b"\x08\x06" + bytes(60)))
+        self.assertIsNone(wire.marked(head + b"\x45\x02"))
+        six = bytes(12) + wire.IPV6 + b"\x60\x20" + bytes(40)
+        self.assertEqual(wire.marked(six)[wire.IP + 1], 0x30)
+        direction, _ = carried(mark=1.0)
+        self.assertEqual(direction.counts["marked"], 0)
+        self.assertTrue(wire.Faults(mark=0.1).any())
+
     def test_a_seed_repeats(self):
         lost = [carried(loss=0.1, seed=7)[1] for _ in range(2)]
         self.assertEqual(*lost)
