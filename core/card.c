@@ -18,6 +18,7 @@ static const struct {
     { mlx5_fw_new, mlx5_fw_reset, mlx5_fw_free },
     { mlx5_memic_new, mlx5_memic_reset, mlx5_memic_free },
     { mlx5_pacer_new, mlx5_pacer_reset, mlx5_pacer_free },
+    { mlx5_cong_new, mlx5_cong_reset, mlx5_cong_free },
     { mlx5_rdma_new, mlx5_rdma_reset, mlx5_rdma_free },
     { mlx5_eth_new, mlx5_eth_reset, mlx5_eth_free },
     { mlx5_net_new, NULL, NULL }, /* keeps no state of its own */

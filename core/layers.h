@@ -35,6 +35,11 @@ void mlx5_memic_new(Mlx5Func *func);
 void mlx5_memic_reset(Mlx5Func *func);
 void mlx5_memic_free(Mlx5Func *func);
 
+/* obj/cong.h */
+void mlx5_cong_new(Mlx5Func *func);
+void mlx5_cong_reset(Mlx5Func *func);
+void mlx5_cong_free(Mlx5Func *func);
+
 /* obj/pace.h */
 void mlx5_pacer_new(Mlx5Func *func);
 void mlx5_pacer_reset(Mlx5Func *func);

@@ -188,6 +188,7 @@ typedef struct Mlx5FuncProps {
     bool tunnel;             /* offloads of what a tunnel carries */
     bool port_manager;       /* the port is this function's to configure */
     bool dcb;                /* priorities by DSCP, traffic classes, ETS */
+    bool congestion;         /* congestion control of RoCE */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
     /**

@@ -39,6 +39,7 @@
 typedef struct Mlx5Fw Mlx5Fw;           /* fw/fw_internal.h */
 typedef struct Mlx5ObjTables Mlx5ObjTables; /* obj/table.c */
 typedef struct Mlx5Pacer Mlx5Pacer;     /* obj/pace.h */
+typedef struct Mlx5Cong Mlx5Cong;       /* obj/cong.h */
 typedef struct Mlx5Rdma Mlx5Rdma;       /* rdma/ */
 typedef struct Mlx5Eth Mlx5Eth;         /* eth/ */
 typedef struct Mlx5Net Mlx5Net;         /* net/ */
@@ -100,6 +101,7 @@ struct Mlx5Func {
     Mlx5Fw *fw;
     Mlx5ObjTables *obj;
     Mlx5Pacer *pacer;
+    Mlx5Cong *cong;
     Mlx5Rdma *rdma;
     Mlx5Eth *eth;
     Mlx5Net *net;

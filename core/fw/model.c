@@ -102,6 +102,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .vlan = true,
         .rss = true,
         .dcb = true,
+        .congestion = true,
         .mpw = true,
         .striding_rq = true,
         .tunnel = true,

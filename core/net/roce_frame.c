@@ -15,6 +15,8 @@
 
 enum { ETHERTYPE_ROCE = 0x8915, UDP_PORT_ROCE = 4791, PKEY = 0xffff,
        NEXT_IBA = 0x1b };
+/* RoCE annex A17.9.3: a CNP, and its bit of BTH byte 4. */
+enum { OPCODE_CNP = 0x81, BTH_BECN = 0x40 };
 /* BTH byte 1: solicited event, migrated, pad count, version of the headers. */
 enum { BTH_SE = 0x80, BTH_MIGRATED = 0x40, BTH_PAD_SHIFT = 4, BTH_TVER = 0xf };
 #define BTH_ACKREQ 0x80000000u
@@ -23,14 +25,14 @@ enum { BTH_SE = 0x80, BTH_MIGRATED = 0x40, BTH_PAD_SHIFT = 4, BTH_TVER = 0xf };
 
 /* What follows the BTH, in this order; services add DETH or XRCETH before. */
 enum { RETH = 1, ATOMIC = 2, AETH = 4, ATOMIC_ACK = 8, IMM = 16, INV = 32,
-       FIRST = 64, LAST = 128 };
+       FIRST = 64, LAST = 128, ZEROES = 256 };
 #define ONLY (FIRST | LAST)
 
 /* BTH opcodes without the transport service (IBA table 38). */
 typedef struct Kind {
     bool known;
     Mlx5PktOp op;
-    uint8_t flags;
+    uint16_t flags;
 } Kind;
 
 static const Kind kinds[32] = {
@@ -59,6 +61,14 @@ static const Kind kinds[32] = {
     [0x17] = { true, MLX5_PKT_SEND, ONLY | INV },
 };
 
+/* In a service of its own. */
+static const Kind cnp = { true, MLX5_PKT_CNP, ONLY | ZEROES };
+
+static const Kind *any_kind(uint8_t opcode)
+{
+    return opcode == OPCODE_CNP ? &cnp : &kinds[opcode & 0x1f];
+}
+
 /* Which operations a service has (IBA table 38; XRC: annex A14). */
 static bool service_has(Mlx5PktService svc, const Kind *k)
 {
@@ -66,6 +76,8 @@ static bool service_has(Mlx5PktService svc, const Kind *k)
     case MLX5_SVC_RC:
     case MLX5_SVC_XRC:
         return true;
+    case MLX5_SVC_CNP:
+        return k == &cnp;
     case MLX5_SVC_UC:
         return k->op <= MLX5_PKT_WRITE && !(k->flags & INV);
     case MLX5_SVC_UD:
@@ -78,7 +90,7 @@ static bool service_has(Mlx5PktService svc, const Kind *k)
 
 static const Kind *kind_of(uint8_t opcode)
 {
-    const Kind *k = &kinds[opcode & 0x1f];
+    const Kind *k = any_kind(opcode);
 
     return k->known && service_has(opcode >> 5, k) ? k : NULL;
 }
@@ -123,6 +135,9 @@ uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
     uint8_t form = (r->first ? FIRST : 0) | (r->last ? LAST : 0);
 
+    if (pkt->op == MLX5_PKT_CNP) {
+        return OPCODE_CNP;
+    }
     if (r->last) {
         form |= pkt->has_imm ? IMM : pkt->has_inv ? INV : 0;
     }
@@ -143,13 +158,14 @@ static uint32_t service_bytes(uint8_t opcode, const Kind *k)
 
 uint32_t mlx5_roce_ext_bytes(uint8_t opcode)
 {
-    const Kind *k = &kinds[opcode & 0x1f];
+    const Kind *k = any_kind(opcode);
     uint32_t n = service_bytes(opcode, k);
 
     n += k->flags & RETH ? MLX5_RETH_BYTES : 0;
     n += k->flags & ATOMIC ? MLX5_ATOMIC_ETH_BYTES : 0;
     n += k->flags & AETH ? MLX5_AETH_BYTES : 0;
     n += k->flags & ATOMIC_ACK ? MLX5_ATOMIC_ACK_BYTES : 0;
+    n += k->flags & ZEROES ? MLX5_CNP_BYTES : 0;
     return n + (k->flags & (IMM | INV) ? MLX5_IMM_BYTES : 0);
 }
 
@@ -203,12 +219,14 @@ static uint8_t *put_ipv6(uint8_t *p, const Mlx5PktAddr *a, uint32_t behind)
 static uint8_t *put_bth(uint8_t *p, const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
     bool ackreq = pkt->ackreq && r->packets == 1;
+    bool is_cnp = pkt->op == MLX5_PKT_CNP;
 
     p[0] = mlx5_roce_opcode(pkt, r);
-    p[1] = BTH_MIGRATED | (pkt->se && r->last ? BTH_SE : 0) |
+    p[1] = (is_cnp ? 0 : BTH_MIGRATED) | (pkt->se && r->last ? BTH_SE : 0) |
            (-r->len & 3) << BTH_PAD_SHIFT;
     mlx5_put_be16(p + 2, PKEY);
     mlx5_put_be32(p + 4, pkt->dqpn);
+    p[4] = is_cnp ? BTH_BECN : 0;
     mlx5_put_be32(p + 8, pkt->psn | (ackreq ? BTH_ACKREQ : 0));
     return p + MLX5_BTH_BYTES;
 }
@@ -280,6 +298,10 @@ static uint8_t *put_extended(uint8_t *p, const Mlx5Pkt *pkt, const Kind *k)
     }
     if (k->flags & ATOMIC_ACK) {
         p = put_be64(p, pkt->swap_add);
+    }
+    if (k->flags & ZEROES) {
+        memset(p, 0, MLX5_CNP_BYTES);
+        p += MLX5_CNP_BYTES;
     }
     return k->flags & (IMM | INV) ? put_be32(p, pkt->imm) : p;
 }
@@ -377,7 +399,7 @@ size_t mlx5_roce_encode(const Mlx5Pkt *pkt, uint32_t i,
     size_t bth_end = mlx5_roce_put_headers(frame, &one, &r, behind);
     const Mlx5PktAddr *a = &one.addr;
     uint8_t *ip = frame + MLX5_ETH_HLEN + (a->vlan ? MLX5_VLAN_HLEN : 0);
-    uint8_t *p = put_extended(frame + bth_end, &one, &kinds[opcode & 0x1f]);
+    uint8_t *p = put_extended(frame + bth_end, &one, any_kind(opcode));
 
     if (one.len && !mlx5_pkt_peek(&one, p, one.len)) {
         return 0;

@@ -2,7 +2,7 @@
 /*
  * Which queue pair's congestion control serves datagrams and DC messages to an
  * address (libmlx5: mlx5dv_map_ah_to_qp()). It is a hint for that and nothing
- * else. There is no congestion inside this card, so it is kept, shown to who
+ * else. Datagrams are not slowed here (obj/cong.h), so it is kept, shown to who
  * asks, and used for nothing.
  *
  * The queue pair may be another's, as rdma-core's own test has it, and may go

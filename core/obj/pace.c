@@ -7,7 +7,7 @@
  * Left out: a rate of the line, which would let shares count without a limit;
  * typical_packet_size, a hint that exact sizes make unnecessary.
  */
-#include "obj/pace.h"
+#include "obj/cong.h"
 
 /* 1 kbit/s is a bit in a million ns. */
 #define NS_PER_KBPS_BYTE UINT64_C(8000000)
@@ -201,8 +201,14 @@ static void refresh_own(Mlx5Pace *pace)
 
 bool mlx5_pace_may(Mlx5Pace *pace)
 {
-    if (!is_ready(&pace->own, mlx5_clock_ns(pace->func))) {
+    int64_t now = mlx5_clock_ns(pace->func);
+
+    if (!is_ready(&pace->own, now)) {
         mlx5_timer_arm(pace->func, &pace->timer, pace->own.ready_ns);
+        return false;
+    }
+    if (pace->flow && !mlx5_cong_may(pace->flow, now)) {
+        mlx5_timer_arm(pace->func, &pace->timer, pace->flow->limit.ready_ns);
         return false;
     }
     if (!pace->group || pace->func->pacer->turn == pace ||
@@ -220,6 +226,9 @@ void mlx5_pace_charge(Mlx5Pace *pace, uint64_t bytes)
     int64_t now = mlx5_clock_ns(pace->func);
 
     mlx5_bucket_use(&pace->own, now, bytes);
+    if (pace->flow) {
+        mlx5_cong_charge(pace->flow, now, bytes);
+    }
     for (Mlx5SchedElem *e = pace->group; e && e->parent; e = e->parent) {
         mlx5_bucket_use(&e->limit, now, bytes);
         count_served(e, bytes);
@@ -233,6 +242,9 @@ uint64_t mlx5_pace_piece(const Mlx5Pace *pace, uint32_t unit, uint64_t max)
 {
     uint64_t room = pace->own.kbps ? burst_bytes(&pace->own) : max;
 
+    if (pace->flow && pace->flow->limit.kbps) {
+        room = MIN(room, burst_bytes(&pace->flow->limit));
+    }
     for (const Mlx5SchedElem *e = pace->group; e; e = e->parent) {
         if (e->limit.kbps) {
             room = MIN(room, burst_bytes(&e->limit));
@@ -285,7 +297,7 @@ static void destroy(Mlx5Pace *pace)
 void mlx5_pace_set(Mlx5Func *func, Mlx5Pace **pace, Mlx5Work *work,
                    uint16_t rate_index, Mlx5SchedElem *group)
 {
-    if (!rate_index && !group) {
+    if (!rate_index && !group && !(*pace && (*pace)->flow)) {
         if (*pace) {
             destroy(*pace);
             *pace = NULL;
@@ -304,6 +316,18 @@ void mlx5_pace_set(Mlx5Func *func, Mlx5Pace **pace, Mlx5Work *work,
     if (work) {
         /* It may have waited for what is no more. */
         mlx5_work_schedule(func, work);
+    }
+}
+
+void mlx5_pace_set_flow(Mlx5Func *func, Mlx5Pace **pace, Mlx5Work *work,
+                        Mlx5CongFlow *flow)
+{
+    if (!*pace && flow) {
+        *pace = pace_new(func, work);
+    }
+    if (*pace) {
+        (*pace)->flow = flow;
+        mlx5_pace_set(func, pace, work, (*pace)->rate_index, (*pace)->group);
     }
 }
 

@@ -3,10 +3,11 @@
  * Holding queues back (PRM: QoS, Packet Pacing, Scheduling Elements; driver:
  * rl.c, qos.c, en/htb.c). Guarded by Mlx5Card.lock.
  *
- * Two things slow a queue down:
+ * Three things slow a queue down:
  *
  *   its rate     an index into the function's rate table; each queue that
  *                names it is held to that rate by itself
+ *   its flow     what its peer told it of congestion (obj/cong.h)
  *   its group    a leaf of the tree of scheduling elements; each element with
  *                a limit holds what is below it to that rate together, and
  *                divides it by bw_share
@@ -15,9 +16,9 @@
  * pointer. One that has asks mlx5_pace_may() before each packet it makes. If
  * that says no, its work item ends, and is run again when it may:
  *
- *   rate   the queue's own timer schedules it
- *   group  it waits in its group; the pacer's work item walks the tree from
- *          the root to the next in turn and runs that one for a packet
+ *   rate, flow   the queue's own timer schedules it
+ *   group        it waits in its group; the pacer's work item walks the tree from
+ *                the root to the next in turn and runs that one for a packet
  *
  * A limit is a bucket of time: a packet moves the moment from which more may
  * be sent by as long as it takes at the limit. That moment may lie in the past
@@ -82,6 +83,8 @@ typedef struct Mlx5SchedElem {
     uint8_t ctx[MLX5_BITS_scheduling_context / 8]; /* for queries */
 } Mlx5SchedElem;
 
+typedef struct Mlx5CongFlow Mlx5CongFlow; /* obj/cong.h */
+
 /** What slows one queue down. */
 typedef struct Mlx5Pace {
     Mlx5Func *func;
@@ -89,6 +92,7 @@ typedef struct Mlx5Pace {
     uint16_t rate_index;
     Mlx5Bucket own;          /* of the rate */
     Mlx5Timer timer;
+    Mlx5CongFlow *flow;      /* congestion of its queue pair, or NULL */
     Mlx5SchedElem *group;
     GList in_group;          /* in the group's @waiting */
     bool waits;
@@ -120,6 +124,9 @@ void mlx5_pacer_rate_changed(Mlx5Func *func, uint16_t index);
  */
 void mlx5_pace_set(Mlx5Func *func, Mlx5Pace **pace, Mlx5Work *work,
                    uint16_t rate_index, Mlx5SchedElem *group);
+/** Hold it back by @flow as well; NULL: not any more. */
+void mlx5_pace_set_flow(Mlx5Func *func, Mlx5Pace **pace, Mlx5Work *work,
+                        Mlx5CongFlow *flow);
 static inline void mlx5_pace_free(Mlx5Func *func, Mlx5Pace **pace)
 {
     mlx5_pace_set(func, pace, NULL, 0, NULL);

@@ -67,6 +67,7 @@ typedef struct Mlx5Qp {
     uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */
     /* What holds back its requests, and its answers; mostly NULL. */
     Mlx5Pace *req_pace, *resp_pace;
+    Mlx5CongFlow *cong;      /* its peer told of congestion (obj/cong.h) */
     Mlx5QpEngine *engine;    /* made by the engine at creation */
 } Mlx5Qp;
 

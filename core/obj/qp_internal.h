@@ -21,6 +21,8 @@ void mlx5_qp_pace_rate(Mlx5Qp *qp);
 /** Put its requests and its answers into queue groups (0: none), or refuse. */
 void mlx5_qp_pace_groups(Mlx5Qp *qp, Mlx5Cmd *cmd, uint32_t requester,
                          uint32_t responder);
+/** Hold its requests and its answers back by its congestion, or not. */
+void mlx5_qp_pace_cong(Mlx5Qp *qp);
 void mlx5_qp_pace_free(Mlx5Qp *qp);
 
 /** Copy into the fields that have one of their own what the context says. */

@@ -2,8 +2,9 @@
 /*
  * What holds a queue pair back: the rate of its context and the queue groups
  * of its extended context (libmlx5: mlx5dv_modify_qp_sched_elem()). Both stay
- * through RST, as other attributes do.
+ * through RST, as other attributes do; congestion does not.
  */
+#include "obj/cong.h"
 #include "obj/engine.h"
 #include "obj/qp_internal.h"
 #include "obj/sched.h"
@@ -67,8 +68,21 @@ void mlx5_qp_pace_groups(Mlx5Qp *qp, Mlx5Cmd *cmd, uint32_t requester,
     }
 }
 
+void mlx5_qp_pace_cong(Mlx5Qp *qp)
+{
+    const Mlx5EngineOps *ops = qp->o.func->engine;
+
+    if (ops && ops->qp_work) {
+        mlx5_pace_set_flow(qp->o.func, &qp->req_pace, ops->qp_work(qp, false),
+                           qp->cong);
+        mlx5_pace_set_flow(qp->o.func, &qp->resp_pace, ops->qp_work(qp, true),
+                           qp->cong);
+    }
+}
+
 void mlx5_qp_pace_free(Mlx5Qp *qp)
 {
+    mlx5_cong_forget(qp);
     mlx5_pace_free(qp->o.func, &qp->req_pace);
     mlx5_pace_free(qp->o.func, &qp->resp_pace);
 }

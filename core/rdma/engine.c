@@ -6,6 +6,7 @@
 #include "rdma/rdma_internal.h"
 
 #include "fw/vport.h"
+#include "obj/cong.h"
 #include "obj/mcg.h"
 #include "prm/prm.h"
 
@@ -175,6 +176,9 @@ static void deliver(Mlx5Func *func, Mlx5Qp *qp, Mlx5Pkt *pkt)
         complete_packet(qp, pkt);
     }
     mlx5_pkt_trace(func, "rx", pkt);
+    if (G_UNLIKELY((pkt->addr.tclass & MLX5_ECN_MASK) == MLX5_ECN_CE)) {
+        mlx5_cnp_marked(qp->engine, pkt);
+    }
     if (mlx5_pkt_is_response(pkt)) {
         mlx5_req_receive(qp->engine, pkt);
     } else {
@@ -201,6 +205,8 @@ void mlx5_rdma_receive(Mlx5Func *func, Mlx5Pkt *pkt)
 {
     if (pkt->dqpn == MLX5_QPN_MULTICAST) {
         deliver_all(func, pkt);
+    } else if (G_UNLIKELY(pkt->op == MLX5_PKT_CNP)) {
+        mlx5_cnp_receive(func, receiver(func, pkt->dqpn), pkt);
     } else if (pkt->svc == MLX5_SVC_DC && !mlx5_pkt_is_response(pkt)) {
         mlx5_dct_receive(func, pkt);
     } else {
@@ -226,6 +232,8 @@ static void reset(Mlx5QpEngine *e)
     mlx5_odp_cancel(e, true);
     mlx5_tm_abort(e, true);
     mlx5_flush_stop(e);
+    mlx5_cong_forget(e->qp);
+    e->cnp_ns = 0;
     mlx5_req_reset(e);
     mlx5_resp_reset(e);
     mlx5_recv_reset(e->qp);

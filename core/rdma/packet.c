@@ -144,6 +144,7 @@ static const char *const op_name[MLX5_PKT_OP_COUNT] = {
     [MLX5_PKT_READ_RESP] = "READ_RESPONSE",
     [MLX5_PKT_ACK] = "ACK",
     [MLX5_PKT_ATOMIC_ACK] = "ATOMIC_ACK",
+    [MLX5_PKT_CNP] = "CNP",
 };
 
 static const char *svc_name(Mlx5PktService svc)
@@ -151,7 +152,7 @@ static const char *svc_name(Mlx5PktService svc)
     static const char *const name[] = {
         [MLX5_SVC_RC] = "RC", [MLX5_SVC_UC] = "UC",
         [MLX5_SVC_UD] = "UD", [MLX5_SVC_XRC] = "XRC",
-        [MLX5_SVC_DC] = "DC",
+        [MLX5_SVC_DC] = "DC", [MLX5_SVC_CNP] = "CC",
     };
 
     return svc < G_N_ELEMENTS(name) && name[svc] ? name[svc] : "?";

@@ -35,6 +35,7 @@ typedef enum Mlx5PktOp {
     MLX5_PKT_READ_RESP,      /* from here on: for the requester */
     MLX5_PKT_ACK,
     MLX5_PKT_ATOMIC_ACK,
+    MLX5_PKT_CNP,            /* neither: for the queue pair's congestion */
     MLX5_PKT_OP_COUNT
 } Mlx5PktOp;
 
@@ -43,6 +44,7 @@ typedef enum Mlx5PktService {
     MLX5_SVC_RC = 0,
     MLX5_SVC_UC = 1,
     MLX5_SVC_UD = 3,
+    MLX5_SVC_CNP = 4,        /* RoCE annex A17.9.3 */
     MLX5_SVC_XRC = 5,
     MLX5_SVC_DC = 6,         /* unknown: DC is on no wire that we speak */
 } Mlx5PktService;
@@ -134,6 +136,9 @@ typedef struct Mlx5Pkt {
 
 /** The destination of every packet to a group (IBA 9.2.3). */
 #define MLX5_QPN_MULTICAST 0xffffffu
+
+/** ECN bits of the traffic class (RFC 3168). */
+enum { MLX5_ECN_ECT0 = 2, MLX5_ECN_CE = 3, MLX5_ECN_MASK = 3 };
 
 /** Sequence numbers apart, as a signed distance (IBA 9.7.1: half windows). */
 static inline int32_t mlx5_psn_diff(uint32_t a, uint32_t b)

@@ -5,7 +5,9 @@
  */
 #include "rdma/rdma_internal.h"
 
+#include "fw/port.h"
 #include "fw/roce.h"
+#include "obj/cong.h"
 #include "prm/prm.h"
 
 /* Ephemeral ports begin here (driver: IB_ROCE_UDP_ENCAP_VALID_PORT_MIN). */
@@ -45,6 +47,21 @@ static uint16_t sport(const Mlx5Qp *qp, uint32_t wanted)
     return wanted ? wanted : UDP_SPORT_MIN | (qp->o.id & 0x3fff);
 }
 
+unsigned mlx5_path_prio(Mlx5Func *func, const Mlx5PktAddr *addr)
+{
+    return mlx5_port_prio(func, addr->vlan ? addr->tci >> 13 : -1,
+                          addr->tclass >> 2);
+}
+
+/* A flow that is ready to be slowed says so (RoCE annex A17.9.3). */
+static void set_ecn(Mlx5Func *func, Mlx5PktAddr *addr)
+{
+    if (addr->roce_version == MLX5_ROCE_VERSION_2 &&
+        mlx5_cong_on(func, MLX5_CONG_RP, mlx5_path_prio(func, addr))) {
+        addr->tclass = (addr->tclass & ~MLX5_ECN_MASK) | MLX5_ECN_ECT0;
+    }
+}
+
 bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
 {
     const uint8_t *ads = path_of(qp);
@@ -64,6 +81,7 @@ bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
     addr->flow_label = MLX5_GET(ads, ads, flow_label);
     addr->udp_sport = sport(qp, MLX5_GET(ads, ads, udp_sport));
     set_priority(addr, MLX5_GET(ads, ads, eth_prio));
+    set_ecn(qp->o.func, addr);
     return true;
 }
 

@@ -14,7 +14,8 @@
  * Sending a packet may run the peer's responder, and through its answer our
  * own response handler, before the call returns. A response handler therefore
  * never sends: it changes state and schedules the requester's work. That bounds
- * the depth: work, link, responder, link, response handler. After a send the
+ * the depth: work, link, responder, link, response handler; a CNP (cnp.c) may be
+ * sent by each of these, and whoever gets it sends nothing. After a send the
  * caller trusts nothing it remembered about its own state.
  */
 #ifndef MLX5_RDMA_INTERNAL_H
@@ -176,6 +177,7 @@ struct Mlx5QpEngine {
     Mlx5Responder resp;
     Mlx5Flush flush;
     Mlx5Fault *faults;       /* MLX5_FAULT_PLACES, made at the first one */
+    int64_t cnp_ns;          /* no CNP before then */
 };
 
 /** Which queue the last doorbell in half a BlueFlame register named. */
@@ -369,6 +371,8 @@ bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr);
 /** Addresses of a datagram. */
 bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
                         Mlx5PktAddr *addr);
+/** The priority of a packet that goes by @addr. */
+unsigned mlx5_path_prio(Mlx5Func *func, const Mlx5PktAddr *addr);
 /** Did @addr come from the peer of this connected QP? */
 bool mlx5_path_from_peer(const Mlx5Qp *qp, const Mlx5PktAddr *addr);
 
@@ -529,6 +533,12 @@ void mlx5_dct_engine_created(Mlx5Dct *dct);
 void mlx5_dct_engine_drain(Mlx5Dct *dct);
 bool mlx5_dct_engine_busy(Mlx5Dct *dct);
 void mlx5_dct_engine_destroyed(Mlx5Dct *dct);
+
+/* cnp.c */
+/** @pkt, for @e, is marked: congestion was experienced. May send a CNP. */
+void mlx5_cnp_marked(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
+/** A CNP arrived. Never sends. */
+void mlx5_cnp_receive(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt);
 
 /* ud.c */
 void mlx5_ud_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);

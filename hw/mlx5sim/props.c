@@ -115,6 +115,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("port-manager", port_manager,
          "let the function configure the port: pause, priority pause"),
     FLAG("dcb", dcb, "offer priorities by DSCP and limits of traffic classes"),
+    FLAG("congestion", congestion,
+         "offer congestion control of RoCE: marks, notices, its counters"),
     FLAG("deterministic", deterministic,
          "do all work on the ringing thread: same input, same trace"),
     FLAG("cmd-reorder", cmd_reorder,

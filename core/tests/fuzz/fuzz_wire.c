@@ -276,7 +276,7 @@ static void transport(Wire *w, Frame *f, const Mlx5QpEngine *e)
     Mlx5Pkt *p = &f->pkt;
     bool many;
 
-    p->op = below(w, MLX5_PKT_OP_COUNT);
+    p->op = below(w, MLX5_PKT_CNP);
     many = p->op == MLX5_PKT_SEND || p->op == MLX5_PKT_WRITE ||
            p->op == MLX5_PKT_READ_RESP;
     p->first = !many || below(w, 3);
@@ -302,6 +302,21 @@ static void transport(Wire *w, Frame *f, const Mlx5QpEngine *e)
         p->has_inv = p->op == MLX5_PKT_SEND && !p->has_imm && !below(w, 3);
         p->imm = below(w, 2) ? w->rw : take(w, 4);
     }
+}
+
+/* One that slows its queue pair down, if the peer is the right one. */
+static void notice(Frame *f)
+{
+    static const uint8_t none;
+    Mlx5Pkt *p = &f->pkt;
+
+    f->refused = p->svc == MLX5_SVC_UD || !is_v2(f->e);
+    p->svc = MLX5_SVC_CNP;
+    p->op = MLX5_PKT_CNP;
+    p->first = p->last = true;
+    p->has_imm = p->has_inv = p->se = p->ackreq = false;
+    p->psn = p->len = 0;
+    p->bytes = &none;
 }
 
 /* Has the service such a packet (IBA table 38)? */
@@ -386,7 +401,10 @@ static void make(Wire *w, Frame *f)
         f->pkt.first = f->pkt.last = true;
         f->pkt.has_inv = false;
     }
-    if (below(w, 8) == 0) {
+    f->pkt.addr.tclass |= below(w, 4) ? 0 : MLX5_ECN_CE;
+    if (below(w, 16) == 0) {
+        notice(f);
+    } else if (below(w, 8) == 0) {
         misdirect(w, f);
     } else if (below(w, 12) == 0) {
         to_group(w, f);
@@ -449,7 +467,7 @@ static void bad_icrc(Wire *w, Frame *f)
 
 static void bad_bth(Wire *w, Frame *f)
 {
-    static const uint8_t opcodes[] = { 0x15, 0x18, 0x1f, 0x40, 0x81, 0x82, 0xc0,
+    static const uint8_t opcodes[] = { 0x15, 0x18, 0x1f, 0x40, 0x80, 0x82, 0xc0,
                                        0xe4, 0x37, 0x2c, 0x60, 0x6c };
     uint8_t *bth = f->b + bth_off(f->e);
 
@@ -474,7 +492,7 @@ static void no_room(Wire *w, Frame *f)
     static const uint8_t extended[MLX5_PKT_OP_COUNT] = {
         [MLX5_PKT_READ] = 16, [MLX5_PKT_CMP_SWAP] = 28,
         [MLX5_PKT_FETCH_ADD] = 28, [MLX5_PKT_ACK] = 4,
-        [MLX5_PKT_ATOMIC_ACK] = 12,
+        [MLX5_PKT_ATOMIC_ACK] = 12, [MLX5_PKT_CNP] = 16,
     };
     uint32_t n = f->pkt.svc == MLX5_SVC_UD ? 8 : extended[f->pkt.op];
 

@@ -34,7 +34,7 @@ static const struct {
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
     PROP(mpw), PROP(striding_rq), PROP(tunnel), PROP(port_manager),
-    PROP(dcb),
+    PROP(dcb), PROP(congestion),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -200,6 +200,7 @@ static const Row rows[] = {
     NET(tunnel, swp) NET(tunnel, swp_csum) NET(tunnel, swp_lso)
     GEN(port_manager, vport_group_manager)
     GEN(dcb, ets) GEN(dcb, qcam_reg)
+    GEN(congestion, cc_query_allowed) GEN(congestion, cc_modify_allowed)
 };
 
 /** All capabilities of a card, by group and set. */

@@ -6,6 +6,7 @@
 #ifndef MLX5_TESTS_NET_HELPER_H
 #define MLX5_TESTS_NET_HELPER_H
 
+#include "eth/frame.h"
 #include "net/roce.h"
 #include "tests/rdma/rdma_helper.h"
 
@@ -26,9 +27,10 @@ typedef struct NFaults {
 typedef struct NTest {
     RTest *t[2];
     NFaults faults;
+    uint32_t mark;           /* one in so many, as a congested switch */
     uint32_t rng;
     GBytes *held[2];         /* late: goes after the next one */
-    unsigned frames, lost, doubled, late;
+    unsigned frames, lost, doubled, late, marked;
     GPtrArray *seen;         /* GBytes *: all that was sent, if not NULL */
 } NTest;
 
@@ -47,6 +49,29 @@ static inline void n_arrive(NTest *n, int to, GBytes *frame)
     mlx5_card_frame_rx(n->t[to]->h->card, &iov, 1);
 }
 
+/**
+ * As a congested switch: a copy of @frame, which is RoCE v2 without a tag, with
+ * CE in place of ECT; NULL if it has no ECT.
+ */
+static inline GBytes *n_mark(GBytes *frame)
+{
+    gsize len;
+    const uint8_t *data = g_bytes_get_data(frame, &len);
+    bool v4 = data[14] >> 4 == 4;
+    uint8_t *b;
+
+    if (!(v4 ? data[15] & 3 : data[15] & 0x30)) {
+        return NULL;
+    }
+    b = g_memdup2(data, len);
+    b[15] |= v4 ? 3 : 0x30;
+    if (v4) {
+        b[24] = b[25] = 0;
+        mlx5_put_be16(b + 24, ~mlx5_csum(b + 14, 20));
+    }
+    return g_bytes_new_take(b, len);
+}
+
 static inline void n_carry(NTest *n, int to, GBytes *frame)
 {
     n->frames++;
@@ -55,6 +80,13 @@ static inline void n_carry(NTest *n, int to, GBytes *frame)
     }
     if (n_chance(n, n->faults.lose)) {
         n->lost++;
+        return;
+    }
+    if (n_chance(n, n->mark)) {
+        g_autoptr(GBytes) marked = n_mark(frame);
+
+        n->marked += marked != NULL;
+        n_arrive(n, to, marked ? marked : frame);
         return;
     }
     if (!n->held[to] && n_chance(n, n->faults.late)) {
