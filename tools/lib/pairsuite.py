@@ -117,10 +117,45 @@ def run(context):
         found = run_pair(context, "two cards", pairrows.PROGRAMS,
                          Wiring(pcap=pcap))
         found += tshark(pcap)
+    found += run_marked(context)
     large = [row for row in pairrows.PROGRAMS if "65536" in row.name]
     found += run_pair(context, "path MTU 4096", large, Wiring(mtu=4200))
     return found + run_pair(context, "a card and rxe", pairrows.PROGRAMS,
                             Wiring(rxe=True))
+
+
+# A rate that a guest notices, which then comes back; and what came of it.
+CONGESTED = """
+cd /sys/kernel/debug/mlx5/*/cc_params
+echo 100 > rp_rate_to_set_on_first_cnp
+"""
+NOTICED = """
+rdma statistic show link "$DEV/1" | tr ' ' '\\n' |
+    grep -A1 -E '^(rp_cnp_handled|np_cnp_sent|np_ecn_marked_roce_packets)$'
+"""
+
+
+def run_marked(context):
+    """Two cards and a switch that is congested. Return: Results."""
+    prefix, found = "a congested switch", []
+    rows = [row for row in pairrows.PROGRAMS if "65536" in row.name]
+    wiring = Wiring(faults=wire.Faults(mark=0.05))
+    with Pair(context.emulator, build.build(context.guest), wiring) as both:
+        for side in (both.a, both.b):
+            status, text = side.capture(CONGESTED)
+            found.append(Result(f"{prefix}: {side.name} sets a parameter",
+                                FAIL if status else PASS, text))
+        found += run_rows(context, both, rows, prefix)
+        for side in (both.a, both.b):
+            text = side.capture(NOTICED)[1]
+            counts = [int(word) for word in text.split() if word.isdigit()]
+            found.append(Result(f"{prefix}: {side.name} counts marks and "
+                                "notices", PASS if len(counts) == 3 and
+                                all(counts) else FAIL, text))
+        marks = [d.counts["marked"] for d in both.relay.directions]
+        found.append(Result(f"{prefix}: frames were marked",
+                            PASS if all(marks) else FAIL, both.relay.told()))
+        return found + end_of(both, prefix)
 
 
 def was_bad(both):
