@@ -10,18 +10,26 @@
 #include "obj/eth_engine.h"
 #include "rdma/rdma.h"
 
+static void rq_destroyed(Mlx5Rq *rq)
+{
+    mlx5_eth_lro_forget(rq);
+    mlx5_eth_backlog_forget(rq);
+}
+
 static const Mlx5EthEngineOps engine_ops = {
     .sq_created = mlx5_eth_sq_created,
     .sq_state = mlx5_eth_sq_state,
     .sq_destroyed = mlx5_eth_sq_destroyed,
     .rq_state = mlx5_eth_rq_state,
-    .rq_destroyed = mlx5_eth_lro_forget,
+    .rq_destroyed = rq_destroyed,
+    .cq_armed = mlx5_eth_backlog_cq_armed,
 };
 
 void mlx5_eth_new(Mlx5Func *func)
 {
     func->eth = g_new0(Mlx5Eth, 1);
     func->eth->gathering = g_ptr_array_new();
+    mlx5_eth_backlog_new(func);
     func->eth_engine = &engine_ops;
     mlx5_eth_vxlan_reset(func);
     mlx5_eth_pause_new(func);
@@ -35,6 +43,7 @@ void mlx5_eth_reset(Mlx5Func *func)
     mlx5_eth_pause_reset(func);
     mlx5_eth_vxlan_reset(func);
     mlx5_eth_ets_reset(func);
+    mlx5_eth_backlog_reset(func);
 }
 
 void mlx5_eth_free(Mlx5Func *func)
@@ -42,6 +51,7 @@ void mlx5_eth_free(Mlx5Func *func)
     func->eth_engine = NULL;
     mlx5_eth_reset(func);
     g_ptr_array_unref(func->eth->gathering);
+    mlx5_eth_backlog_free(func);
     g_clear_pointer(&func->eth, g_free);
 }
 

@@ -35,6 +35,10 @@ struct Mlx5Eth {
     Mlx5VxlanPorts vxlan;
     Mlx5Ets ets;
     GPtrArray *gathering;    /* RQs with segments of a packet (lro.c) */
+    GPtrArray *backlogs;     /* RQs with frames that wait (backlog.c) ... */
+    size_t backlog_bytes;    /* ... which take so much */
+    Mlx5Timer backlog_timer;
+    Mlx5Work backlog_work;
 };
 
 /* vxlan.c */
@@ -192,6 +196,26 @@ static inline void mlx5_packet_init(Mlx5Packet *p, Mlx5Func *func,
 
 void mlx5_eth_rq_state(Mlx5Rq *rq);
 void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *frame);
+/**
+ * Put a frame into a WQE, or count why it can't go into any.
+ * Return: false if there is no WQE.
+ */
+bool mlx5_eth_rq_take(Mlx5Rq *rq, const Mlx5Packet *frame);
+/** Count a frame dropped for want of a WQE. */
+void mlx5_eth_rq_no_buffer(Mlx5Rq *rq);
+
+/* backlog.c */
+void mlx5_eth_backlog_new(Mlx5Func *func);
+void mlx5_eth_backlog_reset(Mlx5Func *func);
+void mlx5_eth_backlog_free(Mlx5Func *func);
+/** Hold @p until there is a WQE. Return: false if there is no room. */
+bool mlx5_eth_backlog_put(Mlx5Rq *rq, const Mlx5Packet *p);
+/** Deliver what waits for @rq as far as there are WQEs, drop what is old. */
+void mlx5_eth_backlog_retry(Mlx5Rq *rq);
+/** Drop all of it. */
+void mlx5_eth_backlog_forget(Mlx5Rq *rq);
+/** The driver armed a CQ: it may have posted receives before. */
+void mlx5_eth_backlog_cq_armed(Mlx5Func *func);
 
 /* lro.c */
 /**

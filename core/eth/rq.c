@@ -5,8 +5,8 @@
  *
  * A WQE is a stride of data segments; a shorter list ends with a segment of
  * length 0. No doorbell rings for a receive queue: the record is read when a
- * frame arrives. A frame without a WQE, or longer than one, is dropped and
- * counted; the queue goes on.
+ * frame arrives. A frame without a WQE waits for one a while (backlog.c); one that
+ * is longer is dropped and counted, and the queue goes on.
  *
  * A striding queue's WQE begins with the number of the next one (if they are
  * linked) and describes memory of many strides. A frame takes as many as it
@@ -244,6 +244,12 @@ static bool posted(Mlx5Rq *rq, uint32_t *n)
     return *n <= mlx5_wq_strides(&rq->wq);
 }
 
+/* Was ever anything posted? */
+static bool used(const Mlx5Rq *rq)
+{
+    return rq->ci || rq->stride_at;
+}
+
 /* The queue cannot go on and no WQE is to blame: an event says so. */
 static void catastrophe(Mlx5Rq *rq)
 {
@@ -255,7 +261,7 @@ static void catastrophe(Mlx5Rq *rq)
                         1);
 }
 
-static void no_buffer(Mlx5Rq *rq)
+void mlx5_eth_rq_no_buffer(Mlx5Rq *rq)
 {
     rq->o.func->stats.rx_no_buffer++;
     if (rq->counter) {
@@ -369,24 +375,31 @@ static void use_strides(Mlx5Rq *rq, const uint8_t *wqe, uint32_t strides)
     }
 }
 
-/* Is there a WQE? If not, that is counted or the queue has stopped. */
-static bool begin(Mlx5Rq *rq, uint8_t wqe[MAX_STRIDE])
+/* Is there a WQE to put a frame into? */
+typedef enum Begin {
+    WQE,
+    NO_WQE,
+    BROKEN,                  /* counted, and the queue has stopped */
+} Begin;
+
+static Begin begin(Mlx5Rq *rq, uint8_t wqe[MAX_STRIDE])
 {
     uint32_t n;
 
     if (!posted(rq, &n)) {
         catastrophe(rq);
     } else if (n == 0) {
-        no_buffer(rq);
+        return NO_WQE;
     } else if (!fetch(rq, wqe)) {
         catastrophe(rq);
     } else {
-        return true;
+        return WQE;
     }
-    return false;
+    return BROKEN;
 }
 
-static void fill_strides(Mlx5Rq *rq, const Mlx5Packet *f, uint8_t *wqe)
+/* Return: false if there is no WQE. */
+static bool fill_strides(Mlx5Rq *rq, const Mlx5Packet *f, uint8_t *wqe)
 {
     bool strip;
     Pieces pieces = pieces_of(rq, f, &strip);
@@ -395,35 +408,52 @@ static void fill_strides(Mlx5Rq *rq, const Mlx5Packet *f, uint8_t *wqe)
 
     if (need > 1u << rq->wq.log_strides) {
         rq->o.func->stats.rx_oversize++;
-        return;
+        return true;
     }
     if (need > strides_left(rq)) {
         uint32_t left = strides_left(rq);
+        Begin next;
 
         complete_filler(rq, left);
         use_strides(rq, wqe, left);
-        if (!begin(rq, wqe)) {
-            return;
+        next = begin(rq, wqe);
+        if (next != WQE) {
+            return next == BROKEN;
         }
     }
     if (put(rq, &pieces, wqe, (uint64_t)rq->stride_at * stride)) {
         complete(rq, f, pieces.len, strip, need);
         use_strides(rq, wqe, need);
     }
+    return true;
 }
 
-void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *f)
+bool mlx5_eth_rq_take(Mlx5Rq *rq, const Mlx5Packet *f)
 {
     uint8_t wqe[MAX_STRIDE];
+    Begin first = begin(rq, wqe);
 
+    if (first != WQE) {
+        return first == BROKEN;
+    }
+    if (rq->wq.striding) {
+        return fill_strides(rq, f, wqe);
+    }
+    fill(rq, f, wqe);
+    return true;
+}
+
+/* What waits goes first. */
+void mlx5_eth_rq_deliver(Mlx5Rq *rq, const Mlx5Packet *f)
+{
+    if (rq->backlog) {
+        mlx5_eth_backlog_retry(rq);
+    }
     if (rq->state != MLX5_WQ_STATE_RDY) {
         rq->o.func->stats.rx_no_buffer++;
-    } else if (begin(rq, wqe)) {
-        if (rq->wq.striding) {
-            fill_strides(rq, f, wqe);
-        } else {
-            fill(rq, f, wqe);
-        }
+    } else if ((rq->backlog || !mlx5_eth_rq_take(rq, f)) &&
+               !(used(rq) && mlx5_eth_backlog_put(rq, f))) {
+        mlx5_eth_rq_no_buffer(rq);
     }
 }
 
@@ -433,6 +463,7 @@ void mlx5_eth_rq_state(Mlx5Rq *rq)
     uint32_t n;
 
     mlx5_eth_lro_forget(rq);
+    mlx5_eth_backlog_forget(rq);
     if (rq->state != MLX5_WQ_STATE_ERR || !rq->flush_in_error ||
         !posted(rq, &n)) {
         return;

@@ -24,6 +24,7 @@
 #include "fw/fw.h"
 #include "obj/cq.h"
 #include "obj/cq_internal.h"
+#include "obj/eth_engine.h"
 
 static uint32_t cq_entries(const Mlx5Cq *cq)
 {
@@ -281,5 +282,8 @@ void mlx5_cq_doorbell(Mlx5Func *func, uint32_t uar, uint64_t value)
         arm(cq, MLX5_GET(uar_cq_doorbell, db, cmd_sn),
             MLX5_GET(uar_cq_doorbell, db, cmd),
             MLX5_GET(uar_cq_doorbell, db, ci));
+    }
+    if (func->eth_engine) {
+        func->eth_engine->cq_armed(func);
     }
 }

@@ -22,6 +22,8 @@ typedef struct Mlx5EthEngineOps {
     void (*rq_state)(struct Mlx5Rq *rq);
     /** The RQ is about to go. */
     void (*rq_destroyed)(struct Mlx5Rq *rq);
+    /** The driver armed a CQ. */
+    void (*cq_armed)(Mlx5Func *func);
 } Mlx5EthEngineOps;
 
 #endif

@@ -11,6 +11,8 @@
 
 /** Segments that become one packet: eth/lro.c's. */
 typedef struct Mlx5Lro Mlx5Lro;
+/** Frames that wait for a WQE: eth/backlog.c's. */
+typedef struct Mlx5Backlog Mlx5Backlog;
 
 typedef struct Mlx5Rq {
     Mlx5Obj o;
@@ -28,6 +30,7 @@ typedef struct Mlx5Rq {
     uint32_t slot;           /* striding: the WQE in use, */
     uint32_t stride_at;      /* and strides of it that are used */
     Mlx5Lro *lro;            /* what is gathered, or NULL */
+    Mlx5Backlog *backlog;    /* what waits for a WQE, or NULL */
     uint8_t rqc[MLX5_BITS_rqc / 8]; /* for QUERY_RQ */
 } Mlx5Rq;
 

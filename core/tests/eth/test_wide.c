@@ -275,10 +275,13 @@ START_TEST(strides)
     /* Both WQEs are used up. */
     net_rx(&n, f[0].b, f[0].len);
     expect_nothing(&q);
+    fake_host_advance(n.h, 11000000);
     ck_assert_uint_eq(n.func->stats.rx_no_buffer, 1);
+    net_rx(&n, f[1].b, f[1].len);
     fake_mem_set_be32(n.h, q.dbr, 3);
     net_rx(&n, f[0].b, f[0].len);
-    expect_strides(&q, _i ? 2 : 0, 0, 100 | 2 << 16);
+    expect_strides(&q, _i ? 2 : 0, 0, 64 | 1 << 16);
+    expect_strides(&q, _i ? 2 : 0, 1, 100 | 2 << 16);
 }
 END_TEST
 
@@ -298,6 +301,7 @@ START_TEST(filler)
     net_rx(&n, f.b, f.len);
     expect_strides(&q, 2, 5, FILLER | 3 << 16);
     expect_nothing(&q);
+    fake_host_advance(n.h, 11000000);
     ck_assert_uint_eq(n.func->stats.rx_no_buffer, 1);
 }
 END_TEST
