@@ -12,12 +12,12 @@
  * No doorbell rings for a receive queue, so these are all there is to tell. A
  * queue to which nothing was ever posted has nothing to wait for (driver: the
  * drop RQ, en_main.c mlx5e_open_drop_rq): its frames are dropped at once, as
- * is what comes while the buffer is full. Left out: pause frames when it fills.
+ * is what comes while the buffer is full. A frame's priority says which buffer, and
+ * PBMC how large that is (fw/reg_buffer.c). Left out: pause frames when it fills.
  */
 #include "eth/eth_internal.h"
 
-/* Of all queues of a function, and what a frame counts besides its bytes. */
-#define BACKLOG_BYTES (256u * 1024)
+/* What a frame takes besides its bytes. */
 #define FRAME_BYTES 256u
 #define HOLD_NS INT64_C(10000000)
 #define RETRY_NS INT64_C(500000)
@@ -28,6 +28,7 @@ typedef struct Waiting {
     Mlx5LroEnd lro;
     Mlx5Tunnel tunnel;
     int64_t until_ns;
+    unsigned buffer;
     uint8_t data[];
 } Waiting;
 
@@ -63,7 +64,7 @@ static Waiting *copy(const Mlx5Packet *p, int64_t until_ns)
 
 static void done(Mlx5Func *func, Waiting *w)
 {
-    func->eth->backlog_bytes -= size_of(w);
+    func->eth->backlog_bytes[w->buffer] -= size_of(w);
     g_free(w);
 }
 
@@ -85,9 +86,13 @@ bool mlx5_eth_backlog_put(Mlx5Rq *rq, const Mlx5Packet *p)
     Mlx5Func *func = rq->o.func;
     Mlx5Eth *eth = func->eth;
     int64_t now = mlx5_clock_ns(func);
+    unsigned prio = mlx5_eth_prio(func, &p->info);
+    unsigned buffer = mlx5_port_buffer(func, prio);
     Waiting *w;
 
-    if (eth->backlog_bytes + FRAME_BYTES + p->len > BACKLOG_BYTES) {
+    if (eth->backlog_bytes[buffer] + FRAME_BYTES + p->len >
+        mlx5_port_buffer_bytes(func, buffer)) {
+        mlx5_port_count_discard(func, prio);
         return false;
     }
     if (!rq->backlog) {
@@ -95,7 +100,8 @@ bool mlx5_eth_backlog_put(Mlx5Rq *rq, const Mlx5Packet *p)
         g_ptr_array_add(eth->backlogs, rq);
     }
     w = copy(p, now + HOLD_NS);
-    eth->backlog_bytes += size_of(w);
+    w->buffer = buffer;
+    eth->backlog_bytes[buffer] += size_of(w);
     g_queue_push_tail(&rq->backlog->frames, w);
     if (!mlx5_timer_armed(&eth->backlog_timer)) {
         mlx5_timer_arm(func, &eth->backlog_timer, now + RETRY_NS);
@@ -192,7 +198,7 @@ void mlx5_eth_backlog_new(Mlx5Func *func)
 void mlx5_eth_backlog_reset(Mlx5Func *func)
 {
     /* Queues are gone, and with them what waited. */
-    g_assert(!func->eth->backlogs->len && !func->eth->backlog_bytes);
+    g_assert(!func->eth->backlogs->len);
     mlx5_work_cancel(func, &func->eth->backlog_work);
     mlx5_timer_cancel(func, &func->eth->backlog_timer);
 }

@@ -36,7 +36,7 @@ struct Mlx5Eth {
     Mlx5Ets ets;
     GPtrArray *gathering;    /* RQs with segments of a packet (lro.c) */
     GPtrArray *backlogs;     /* RQs with frames that wait (backlog.c) ... */
-    size_t backlog_bytes;    /* ... which take so much */
+    size_t backlog_bytes[MLX5_PORT_BUFFERS]; /* ... and take so much */
     Mlx5Timer backlog_timer;
     Mlx5Work backlog_work;
 };
@@ -47,6 +47,8 @@ void mlx5_eth_vxlan_reset(Mlx5Func *func);
 /* ets.c */
 void mlx5_eth_ets_new(Mlx5Func *func);
 void mlx5_eth_ets_reset(Mlx5Func *func);
+/** The priority of a frame. */
+unsigned mlx5_eth_prio(Mlx5Func *func, const Mlx5FrameInfo *info);
 /** Count a frame in its priority. */
 void mlx5_eth_count_prio(Mlx5Func *func, const Mlx5FrameInfo *info, bool tx,
                          Mlx5Traffic traffic);

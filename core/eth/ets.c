@@ -10,13 +10,18 @@
  */
 #include "eth/eth_internal.h"
 
-void mlx5_eth_count_prio(Mlx5Func *func, const Mlx5FrameInfo *info, bool tx,
-                         Mlx5Traffic traffic)
+unsigned mlx5_eth_prio(Mlx5Func *func, const Mlx5FrameInfo *info)
 {
     int pcp = info->cvlan || info->svlan ? info->tci >> 13 : -1;
     int dscp = info->ip_version ? info->tos >> 2 : -1;
 
-    mlx5_port_count_prio(func, mlx5_port_prio(func, pcp, dscp), tx, traffic);
+    return mlx5_port_prio(func, pcp, dscp);
+}
+
+void mlx5_eth_count_prio(Mlx5Func *func, const Mlx5FrameInfo *info, bool tx,
+                         Mlx5Traffic traffic)
+{
+    mlx5_port_count_prio(func, mlx5_eth_prio(func, info), tx, traffic);
 }
 
 unsigned mlx5_eth_sq_prio(const Mlx5Sq *sq)

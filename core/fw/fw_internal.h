@@ -52,6 +52,34 @@ typedef struct Mlx5PortTc {
     uint8_t max_bw_units, max_bw_value;
 } Mlx5PortTc;
 
+/** PBMC: a receive buffer. Sizes in cells, as in all of these. */
+typedef struct Mlx5PortBuffer {
+    bool lossy;
+    uint16_t cells;
+    uint16_t xoff, xon;      /* where pause frames would begin and end */
+} Mlx5PortBuffer;
+
+/** SBPR: a pool that buffers share. */
+typedef struct Mlx5PortPool {
+    uint32_t size;
+    bool infi_size;
+} Mlx5PortPool;
+
+/** SBCM: how a buffer uses its pool. */
+typedef struct Mlx5PortClass {
+    uint8_t pool;
+    bool infi_max, exc;
+    uint32_t max_buff, min_buff;
+} Mlx5PortClass;
+
+typedef struct Mlx5PortBuffers {
+    uint8_t prio_buffer[MLX5_PORT_PRIOS]; /* PPTB */
+    Mlx5PortBuffer buffer[MLX5_PORT_BUFFERS];
+    Mlx5PortPool pool[2][MLX5_PORT_POOLS]; /* by direction: in, out */
+    Mlx5PortClass cls[2][MLX5_PORT_BUFFERS];
+    uint64_t discards[MLX5_PORT_PRIOS]; /* frames that found no room */
+} Mlx5PortBuffers;
+
 /** The physical port, as the access registers show it. */
 typedef struct Mlx5Port {
     uint8_t admin_status;    /* PAOS: 1 up, 2 down */
@@ -69,6 +97,7 @@ typedef struct Mlx5Port {
     uint8_t dscp_prio[MLX5_PORT_DSCPS]; /* QPDPM */
     uint8_t prio_tc[MLX5_PORT_PRIOS]; /* QTCT */
     Mlx5PortTc tc[MLX5_PORT_PRIOS];
+    Mlx5PortBuffers buffers;
     uint16_t beacon_s;       /* MLCR */
     uint64_t beacon_end_ns;
     uint8_t pcmr_fcs_chk;
@@ -184,6 +213,12 @@ Mlx5RegHandler mlx5_reg_qcam, mlx5_reg_qpts, mlx5_reg_qpdpm, mlx5_reg_qtct,
     mlx5_reg_qetcr;
 void mlx5_link_reset(Mlx5Port *port);
 void mlx5_port_qos_reset(Mlx5Port *port);
+/** Refuse if priorities are not offered, or @port isn't the one there is. */
+bool mlx5_reg_may_dcb(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t port);
+/* reg_buffer.c */
+Mlx5RegHandler mlx5_reg_pptb, mlx5_reg_pbmc, mlx5_reg_sbcam, mlx5_reg_sbpr,
+    mlx5_reg_sbcm;
+void mlx5_port_buffer_reset(Mlx5Port *port);
 /* reg_module.c */
 Mlx5RegHandler mlx5_reg_mcia;
 /* rtc.c */

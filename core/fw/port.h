@@ -10,6 +10,10 @@
 
 #define MLX5_PORT_PRIOS 8
 #define MLX5_PORT_DSCPS 64
+/** Receive buffers, pools of a direction, bytes of a cell. */
+#define MLX5_PORT_BUFFERS 8
+#define MLX5_PORT_POOLS 2
+#define MLX5_PORT_CELL_BYTES 128u
 
 /** Mb/s at which the link runs, whether or not it is up. */
 uint32_t mlx5_port_mbps(Mlx5Func *func);
@@ -36,5 +40,14 @@ uint64_t mlx5_port_tc_kbps(Mlx5Func *func, unsigned tc);
 /** Count what was sent, with @tx, or received in a priority. */
 void mlx5_port_count_prio(Mlx5Func *func, unsigned prio, bool tx,
                           Mlx5Traffic traffic);
+
+/* reg_buffer.c */
+
+/** The receive buffer of a priority (PPTB). */
+unsigned mlx5_port_buffer(Mlx5Func *func, unsigned prio);
+/** How much it holds (PBMC). */
+uint32_t mlx5_port_buffer_bytes(Mlx5Func *func, unsigned buffer);
+/** Count a frame of @prio for which there was no room in it. */
+void mlx5_port_count_discard(Mlx5Func *func, unsigned prio);
 
 #endif

@@ -85,6 +85,8 @@ static const struct {
     { 0x5006, LAYOUT(paos_reg), true, mlx5_reg_paos },
     { 0x5007, LAYOUT(pfcc_reg), true, mlx5_reg_pfcc },
     { 0x5008, LAYOUT(ppcnt_reg), false, mlx5_reg_ppcnt },
+    { 0x500b, LAYOUT(pptb_reg), true, mlx5_reg_pptb },
+    { 0x500c, LAYOUT(pbmc_reg), true, mlx5_reg_pbmc },
     /* Of the length that all kernels know; what follows is for 200 Gb/s. */
     { 0x5023, 80, true, mlx5_reg_pplm },
     { 0x5041, LAYOUT(pcmr_reg), true, mlx5_reg_pcmr },
@@ -97,6 +99,9 @@ static const struct {
     { 0x9060, LAYOUT(mcqs_reg), false, mlx5_reg_mcqs },
     { 0x9061, LAYOUT(mcqi_reg) + LAYOUT(mcqi_version), false, mlx5_reg_mcqi },
     { 0x907f, LAYOUT(mcam_reg), false, reg_mcam },
+    { 0xb001, LAYOUT(sbpr_reg), true, mlx5_reg_sbpr },
+    { 0xb002, LAYOUT(sbcm_reg), true, mlx5_reg_sbcm },
+    { 0xb01f, LAYOUT(sbcam_reg), false, mlx5_reg_sbcam },
 #undef LAYOUT
 };
 

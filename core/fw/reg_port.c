@@ -176,7 +176,6 @@ void mlx5_reg_pcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     uint8_t *mask = MLX5_ADDR_OF(pcam_reg, acc->out, regs_5000_to_507f);
 
-    (void)func;
     if (MLX5_GET(pcam_reg, acc->in, feature_group) ||
         MLX5_GET(pcam_reg, acc->in, access_reg_group)) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_PCAM_GROUP);
@@ -189,6 +188,10 @@ void mlx5_reg_pcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
              MLX5_ADDR_OF(pcam_reg, acc->out, enhanced_features),
              rx_icrc_encapsulated_counter, 1);
     mlx5_reg_mask(0x5000, mask);
+    if (!func->props.dcb) {
+        MLX5_SET(pcam_regs_5000_to_507f, mask, pbmc, 0);
+        MLX5_SET(pcam_regs_5000_to_507f, mask, pptb, 0);
+    }
 }
 
 /* --- PPCNT -------------------------------------------------------------- */
@@ -308,6 +311,13 @@ static void group_physical(Mlx5Func *func, uint32_t prio, uint8_t *set)
     MLX5_SET(phys_layer_cntrs, set, link_down_events, p->link_down_events);
 }
 
+/* Frames for which the receive buffer of their priority had no room. */
+static void group_per_tc(Mlx5Func *func, uint32_t prio, uint8_t *set)
+{
+    COUNTER(eth_per_tc_prio_grp_data_layout, set, no_buffer_discard_uc,
+            func->fw->port.buffers.discards[prio]);
+}
+
 /* What these count never happens on this port. */
 static void group_quiet(Mlx5Func *func, uint32_t prio, uint8_t *set)
 {
@@ -315,6 +325,9 @@ static void group_quiet(Mlx5Func *func, uint32_t prio, uint8_t *set)
     (void)prio;
     (void)set;
 }
+
+/* pnat: the function's own port, whatever its number (driver: en_stats.c). */
+#define PNAT_OWN 2
 
 /* prio_tc says nothing of this group. */
 #define PRIO_ANY UINT8_MAX
@@ -331,7 +344,7 @@ static const struct {
     { PPCNT_EXTENDED, PRIO_ANY, group_extended },
     { PPCNT_DISCARD, PRIO_ANY, group_quiet },
     { PPCNT_PER_PRIO, 8, group_per_prio },
-    { PPCNT_PER_TC, 1, group_quiet },
+    { PPCNT_PER_TC, 8, group_per_tc },
     { PPCNT_PHYSICAL, PRIO_ANY, group_physical },
     { PPCNT_PER_TC_CONGESTION, 1, group_quiet },
     { PPCNT_STATISTICAL, PRIO_ANY, group_quiet },
@@ -344,7 +357,8 @@ void mlx5_reg_ppcnt(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     uint32_t prio = MLX5_GET(ppcnt_reg, acc->in, prio_tc);
     size_t row = 0;
 
-    if (!mlx5_reg_own_port(cmd, MLX5_GET(ppcnt_reg, acc->in, local_port))) {
+    if (MLX5_GET(ppcnt_reg, acc->in, pnat) != PNAT_OWN &&
+        !mlx5_reg_own_port(cmd, MLX5_GET(ppcnt_reg, acc->in, local_port))) {
         return;
     }
     while (row < G_N_ELEMENTS(ppcnt_groups) && ppcnt_groups[row].grp != grp) {

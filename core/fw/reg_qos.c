@@ -39,6 +39,7 @@ void mlx5_port_qos_reset(Mlx5Port *p)
         p->tc[i] = (Mlx5PortTc){ .group = MAX_GROUP,
                                  .bw_allocation = MAX_BW_ALLOCATION };
     }
+    mlx5_port_buffer_reset(p);
 }
 
 unsigned mlx5_port_prio(Mlx5Func *func, int pcp, int dscp)
@@ -80,8 +81,7 @@ void mlx5_port_count_prio(Mlx5Func *func, unsigned prio, bool tx,
     t->octets += traffic.octets;
 }
 
-/* Is it offered, and of the port that there is? */
-static bool may(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t port)
+bool mlx5_reg_may_dcb(Mlx5Func *func, Mlx5Cmd *cmd, uint32_t port)
 {
     if (!func->props.dcb) {
         mlx5_cmd_fail(cmd, MLX5_CMD_STAT_BAD_PARAM_ERR, MLX5_SYND_DCB_OFF);
@@ -101,7 +101,7 @@ void mlx5_reg_qcam(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     uint8_t *mask = MLX5_ADDR_OF(qcam_reg, acc->out, reg_cap);
 
-    if (!may(func, cmd, MLX5_LOCAL_PORT)) {
+    if (!mlx5_reg_may_dcb(func, cmd, MLX5_LOCAL_PORT)) {
         return;
     }
     if (MLX5_GET(qcam_reg, acc->in, feature_group) ||
@@ -117,7 +117,7 @@ void mlx5_reg_qpts(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     Mlx5Port *p = &func->fw->port;
     uint8_t state = MLX5_GET(qpts_reg, acc->in, trust_state);
 
-    if (!may(func, cmd, MLX5_GET(qpts_reg, acc->in, local_port))) {
+    if (!mlx5_reg_may_dcb(func, cmd, MLX5_GET(qpts_reg, acc->in, local_port))) {
         return;
     }
     if (acc->write) {
@@ -160,7 +160,7 @@ void mlx5_reg_qpdpm(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
 {
     Mlx5Port *p = &func->fw->port;
 
-    if (!may(func, cmd, MLX5_GET(qpdpm_reg, acc->in, local_port))) {
+    if (!mlx5_reg_may_dcb(func, cmd, MLX5_GET(qpdpm_reg, acc->in, local_port))) {
         return;
     }
     if (acc->write && !dscps_ok(acc->in)) {
@@ -181,7 +181,7 @@ void mlx5_reg_qtct(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     Mlx5Port *p = &func->fw->port;
     uint8_t prio = MLX5_GET(qtct_reg, acc->in, prio);
 
-    if (!may(func, cmd, or_own(MLX5_GET(qtct_reg, acc->in, port_number)))) {
+    if (!mlx5_reg_may_dcb(func, cmd, or_own(MLX5_GET(qtct_reg, acc->in, port_number)))) {
         return;
     }
     if (acc->write) {
@@ -258,7 +258,7 @@ void mlx5_reg_qetcr(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     Mlx5Port *p = &func->fw->port;
     uint32_t bad;
 
-    if (!may(func, cmd, or_own(MLX5_GET(qetc_reg, acc->in, port_number)))) {
+    if (!mlx5_reg_may_dcb(func, cmd, or_own(MLX5_GET(qetc_reg, acc->in, port_number)))) {
         return;
     }
     bad = acc->write ? check_qetcr(acc->in) : 0;

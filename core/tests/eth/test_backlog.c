@@ -175,6 +175,46 @@ START_TEST(full)
 }
 END_TEST
 
+static void set_register(uint32_t id, const uint8_t *data, uint32_t bytes)
+{
+    uint8_t in[256] = { 0 }, out[256];
+
+    MLX5_SET(access_register_in, in, opcode, MLX5_CMD_OP_ACCESS_REG);
+    MLX5_SET(access_register_in, in, register_id, id);
+    memcpy(in + 16, data, bytes);
+    ck_assert(fake_driver_cmd(n.d, in, 16 + bytes, out, 16 + bytes));
+}
+
+/* By its tag a frame has a priority, and by that a buffer of its own size. */
+START_TEST(buffers)
+{
+    NetFrame f = net_make_frame(4, 17, 5 << 13 | 1, 1000);
+    uint8_t pptb[12] = { 0 }, pbmc[MLX5_ST_SZ_BYTES(pbmc_reg)] = { 0 };
+    uint8_t *b = MLX5_ADDR_OF(pbmc_reg, pbmc, buffer) +
+                 3 * MLX5_ST_SZ_BYTES(bufferx_reg);
+
+    MLX5_SET(pptb_reg, pptb, local_port, 1);
+    MLX5_SET(pptb_reg, pptb, pm, 1 << 5);
+    MLX5_SET(pptb_reg, pptb, prio_x_buff, 3 << 20);
+    set_register(0x500b, pptb, sizeof(pptb));
+    /* No room: at once. */
+    net_rx(&n, f.b, f.len);
+    dropped(1);
+    MLX5_SET(pbmc_reg, pbmc, local_port, 1);
+    MLX5_SET(bufferx_reg, b, size, 32);
+    set_register(0x500c, pbmc, sizeof(pbmc));
+    for (int i = 0; i < 4; i++) {
+        net_rx(&n, f.b, f.len);
+    }
+    /* 4 KiB are three of these. Buffer 0 has none now, for the others. */
+    dropped(2);
+    rx(0);
+    dropped(3);
+    fake_host_advance(n.h, HOLD_NS + RETRY_NS);
+    dropped(6);
+}
+END_TEST
+
 /* The queue stops: what waits is dropped and counted. */
 START_TEST(queue_stops)
 {
@@ -257,6 +297,7 @@ int main(void)
     tcase_add_test(t, time_passes);
     tcase_add_test(t, counter);
     tcase_add_test(t, full);
+    tcase_add_test(t, buffers);
     tcase_add_loop_test(t, queue_stops, 0, 2);
     tcase_add_test(t, queue_goes);
     tcase_add_test(t, bad_wqe);

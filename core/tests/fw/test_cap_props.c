@@ -199,7 +199,7 @@ static const Row rows[] = {
     NET(tunnel, max_vxlan_udp_ports) NET(tunnel, max_geneve_opt_len)
     NET(tunnel, swp) NET(tunnel, swp_csum) NET(tunnel, swp_lso)
     GEN(port_manager, vport_group_manager)
-    GEN(dcb, ets) GEN(dcb, qcam_reg)
+    GEN(dcb, ets) GEN(dcb, qcam_reg) GEN(dcb, sbcam_reg)
     GEN(congestion, cc_query_allowed) GEN(congestion, cc_modify_allowed)
 };
 

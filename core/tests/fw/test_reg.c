@@ -338,6 +338,20 @@ START_TEST(ppcnt)
     ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
     ck_assert_uint_eq(MLX5_GET(eth_per_prio_grp_data_layout, set,
                                rx_frames_low), 0);
+    mlx5_port_count_discard(d->host->func, 4);
+    memset(r, 0, sizeof(r));
+    MLX5_SET(ppcnt_reg, r, pnat, 2);
+    MLX5_SET(ppcnt_reg, r, grp, 0x11);
+    MLX5_SET(ppcnt_reg, r, prio_tc, 4);
+    ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(eth_per_tc_prio_grp_data_layout, set,
+                               no_buffer_discard_uc_low), 1);
+    MLX5_SET(ppcnt_reg, r, local_port, 1);
+    MLX5_SET(ppcnt_reg, r, pnat, 0);
+    MLX5_SET(ppcnt_reg, r, prio_tc, 5);
+    ck_assert(reg(d, READ, 0x5008, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(eth_per_tc_prio_grp_data_layout, set,
+                               no_buffer_discard_uc_low), 0);
     MLX5_SET(ppcnt_reg, r, grp, 0x3f);
     REG_FAILS(d, READ, 0x5008, r, sizeof(r), MLX5_SYND_PPCNT_GROUP);
     MLX5_SET(ppcnt_reg, r, grp, 0);
@@ -500,12 +514,126 @@ START_TEST(traffic_class_limits)
 }
 END_TEST
 
+#define PBMC_BYTES MLX5_ST_SZ_BYTES(pbmc_reg)
+#define PBMC_AT(r, i) (MLX5_ADDR_OF(pbmc_reg, r, buffer) + \
+                       (i) * MLX5_ST_SZ_BYTES(bufferx_reg))
+
+START_TEST(priority_to_buffer)
+{
+    FakeDriver *d = t_running();
+    Mlx5Func *func = d->host->func;
+    uint8_t r[12] = { 0 };
+
+    MLX5_SET(pptb_reg, r, local_port, 1);
+    ck_assert(reg(d, READ, 0x500b, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pptb_reg, r, prio_x_buff), 0);
+    MLX5_SET(pptb_reg, r, pm, 0x81);
+    MLX5_SET(pptb_reg, r, prio_x_buff, 0x7ffffff2);
+    ck_assert(reg(d, WRITE, 0x500b, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pptb_reg, r, prio_x_buff), 0x70000002);
+    ck_assert_uint_eq(mlx5_port_buffer(func, 0), 2);
+    ck_assert_uint_eq(mlx5_port_buffer(func, 1), 0);
+    ck_assert_uint_eq(mlx5_port_buffer(func, 7), 7);
+    MLX5_SET(pptb_reg, r, pm, 0xff);
+    MLX5_SET(pptb_reg, r, prio_x_buff, 0x80000002);
+    REG_FAILS(d, WRITE, 0x500b, r, sizeof(r), MLX5_SYND_PPTB_BUFFER);
+    MLX5_SET(pptb_reg, r, prio_x_buff, 0);
+    MLX5_SET(pptb_reg, r, um, 1);
+    REG_FAILS(d, WRITE, 0x500b, r, sizeof(r), MLX5_SYND_PPTB_MASKS);
+    ck_assert_uint_eq(mlx5_port_buffer(func, 7), 7);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(buffer_sizes)
+{
+    FakeDriver *d = t_running();
+    Mlx5Func *func = d->host->func;
+    uint8_t r[PBMC_BYTES] = { 0 }, was[PBMC_BYTES];
+
+    MLX5_SET(pbmc_reg, r, local_port, 1);
+    ck_assert(reg(d, READ, 0x500c, r, sizeof(r)));
+    ck_assert_uint_eq(MLX5_GET(pbmc_reg, r, port_buffer_size), 4096);
+    ck_assert_uint_eq(MLX5_GET(bufferx_reg, PBMC_AT(r, 0), size), 2048);
+    ck_assert_uint_eq(MLX5_GET(bufferx_reg, PBMC_AT(r, 0), lossy), 0);
+    ck_assert_uint_eq(MLX5_GET(bufferx_reg, PBMC_AT(r, 1), lossy), 1);
+    ck_assert_uint_eq(mlx5_port_buffer_bytes(func, 0), 256 * 1024);
+    ck_assert_uint_eq(mlx5_port_buffer_bytes(func, 5), 0);
+    memcpy(was, r, sizeof(r));
+    MLX5_SET(bufferx_reg, PBMC_AT(r, 5), size, 2048);
+    ck_assert(reg(d, WRITE, 0x500c, r, sizeof(r)));
+    ck_assert_uint_eq(mlx5_port_buffer_bytes(func, 5), 256 * 1024);
+    MLX5_SET(bufferx_reg, PBMC_AT(r, 6), size, 1);
+    REG_FAILS(d, WRITE, 0x500c, r, sizeof(r), MLX5_SYND_PBMC_SIZE);
+    ck_assert_uint_eq(mlx5_port_buffer_bytes(func, 6), 0);
+    MLX5_SET(bufferx_reg, PBMC_AT(r, 6), xoff_threshold, 2);
+    REG_FAILS(d, WRITE, 0x500c, r, sizeof(r), MLX5_SYND_PBMC_THRESHOLD);
+    memcpy(r, was, sizeof(r));
+    MLX5_SET(bufferx_reg, PBMC_AT(r, 0), xon_threshold, 1800);
+    REG_FAILS(d, WRITE, 0x500c, r, sizeof(r), MLX5_SYND_PBMC_THRESHOLD);
+    memcpy(r, was, sizeof(r));
+    MLX5_SET(bufferx_reg, PBMC_AT(r, 9), size, 1);
+    REG_FAILS(d, WRITE, 0x500c, r, sizeof(r), MLX5_SYND_PBMC_INTERNAL);
+    t_free(d);
+}
+END_TEST
+
+START_TEST(buffer_pools)
+{
+    FakeDriver *d = t_running();
+    uint8_t c[MLX5_ST_SZ_BYTES(sbcam_reg)] = { 0 };
+    uint8_t p[MLX5_ST_SZ_BYTES(sbpr_reg)] = { 0 };
+    uint8_t m[MLX5_ST_SZ_BYTES(sbcm_reg)] = { 0 };
+
+    ck_assert(reg(d, READ, 0xb01f, c, sizeof(c)));
+    ck_assert_uint_eq(MLX5_GET(sbcam_reg, c, cap_cell_size), 128);
+    /* SBPR, SBCM, SBCAM. */
+    ck_assert_uint_eq(MLX5_ADDR_OF(sbcam_reg, c, sb_access_reg_cap_mask)[15],
+                      6);
+    MLX5_SET(sbcam_reg, c, feature_group, 1);
+    REG_FAILS(d, READ, 0xb01f, c, sizeof(c), MLX5_SYND_SBCAM_GROUP);
+    /* What the driver adds up is all that is no headroom. */
+    MLX5_SET(sbpr_reg, p, pool, 1);
+    ck_assert(reg(d, READ, 0xb001, p, sizeof(p)));
+    ck_assert_uint_eq(MLX5_GET(sbpr_reg, p, size), 512);
+    memset(p, 0, sizeof(p));
+    MLX5_SET(sbpr_reg, p, dir, 1);
+    ck_assert(reg(d, READ, 0xb001, p, sizeof(p)));
+    ck_assert_uint_eq(MLX5_GET(sbpr_reg, p, size), 1536);
+    MLX5_SET(sbpr_reg, p, size, 4096);
+    MLX5_SET(sbpr_reg, p, infi_size, 1);
+    ck_assert(reg(d, WRITE, 0xb001, p, sizeof(p)));
+    ck_assert_uint_eq(MLX5_GET(sbpr_reg, p, size), 4096);
+    ck_assert_uint_eq(MLX5_GET(sbpr_reg, p, infi_size), 1);
+    MLX5_SET(sbpr_reg, p, size, 4097);
+    REG_FAILS(d, WRITE, 0xb001, p, sizeof(p), MLX5_SYND_SBPR_SIZE);
+    MLX5_SET(sbpr_reg, p, pool, 2);
+    REG_FAILS(d, READ, 0xb001, p, sizeof(p), MLX5_SYND_SBPR_POOL);
+    MLX5_SET(sbcm_reg, m, local_port, 1);
+    MLX5_SET(sbcm_reg, m, pg_buff, 7);
+    MLX5_SET(sbcm_reg, m, pool, 1);
+    MLX5_SET(sbcm_reg, m, max_buff, 13);
+    ck_assert(reg(d, WRITE, 0xb002, m, sizeof(m)));
+    MLX5_SET(sbcm_reg, m, max_buff, 0);
+    ck_assert(reg(d, READ, 0xb002, m, sizeof(m)));
+    ck_assert_uint_eq(MLX5_GET(sbcm_reg, m, max_buff), 13);
+    ck_assert_uint_eq(MLX5_GET(sbcm_reg, m, pool), 1);
+    MLX5_SET(sbcm_reg, m, pool, 2);
+    REG_FAILS(d, WRITE, 0xb002, m, sizeof(m), MLX5_SYND_SBCM_POOL);
+    MLX5_SET(sbcm_reg, m, pg_buff, 8);
+    REG_FAILS(d, READ, 0xb002, m, sizeof(m), MLX5_SYND_SBCM_BUFFER);
+    t_free(d);
+}
+END_TEST
+
 START_TEST(no_dcb)
 {
     static const struct { uint16_t id, bytes; } regs[] = {
         { 0x4002, 8 }, { 0x4005, 80 }, { 0x400a, 8 }, { 0x4013, 132 },
-        { 0x4019, 72 },
+        { 0x4019, 72 }, { 0x500b, 12 }, { 0x500c, 108 }, { 0xb001, 24 },
+        { 0xb002, 40 }, { 0xb01f, 76 },
     };
+    uint8_t p[MLX5_ST_SZ_BYTES(pcam_reg)] = { 0 };
     FakeDriver *d = t_running();
     uint8_t r[132] = { 0 };
 
@@ -514,6 +642,13 @@ START_TEST(no_dcb)
         r[1] = 1;
         REG_FAILS(d, READ, regs[i].id, r, regs[i].bytes, MLX5_SYND_DCB_OFF);
     }
+    ck_assert(reg(d, READ, 0x507f, p, sizeof(p)));
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f,
+                               MLX5_ADDR_OF(pcam_reg, p, regs_5000_to_507f),
+                               pbmc), 0);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f,
+                               MLX5_ADDR_OF(pcam_reg, p, regs_5000_to_507f),
+                               pptb), 0);
     t_free(d);
 }
 END_TEST
@@ -530,7 +665,8 @@ START_TEST(capability_masks)
     ck_assert(reg(d, READ, 0x507f, p, sizeof(p)));
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, ppcnt), 1);
     ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pplm), 1);
-    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pbmc), 0);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pbmc), 1);
+    ck_assert_uint_eq(MLX5_GET(pcam_regs_5000_to_507f, mask, pptb), 1);
     ck_assert_uint_eq(MLX5_GET(pcam_enhanced_features,
                                MLX5_ADDR_OF(pcam_reg, p, enhanced_features),
                                rx_icrc_encapsulated_counter), 1);
@@ -596,4 +732,5 @@ T_MAIN("reg", general, node_desc, host_endianness, local_port, pmtu, ptys,
        fec, module, beacon,
        paos_and_link, ppcnt, pause_fcs_and_module, capability_masks,
        components, trust, dscp_to_priority, traffic_classes,
-       traffic_class_limits, no_dcb)
+       traffic_class_limits, priority_to_buffer, buffer_sizes, buffer_pools,
+       no_dcb)
