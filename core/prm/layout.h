@@ -99,6 +99,11 @@ static inline void mlx5_prm_set(void *p, uint32_t bit_off, uint32_t bits,
         memcpy(b, &w, 4);
         return;
     }
+    if (shift == 0 && bits == 64) {
+        v = GUINT64_TO_BE(v);
+        memcpy(b, &v, 8);
+        return;
+    }
     for (uint32_t i = 0; i < bits; i++) {
         uint32_t at = bit_off + i;
         uint8_t *byte = (uint8_t *)p + at / 8;
