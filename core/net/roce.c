@@ -38,11 +38,17 @@ static Mlx5Traffic run_traffic(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
                                     (-r->len & 3) };
 }
 
+/* All of @pkt, which is a run if it stands for one packet. */
+static Mlx5RoceRun whole(const Mlx5Pkt *pkt)
+{
+    return (Mlx5RoceRun){ pkt->first, pkt->last, mlx5_roce_frames(pkt),
+                          pkt->len };
+}
+
 /* Return: how many; the one that has the last packet may be the only one. */
 static uint32_t split(const Mlx5Pkt *pkt, Mlx5RoceRun run[3])
 {
-    Mlx5RoceRun rest = { pkt->first, pkt->last, mlx5_roce_frames(pkt),
-                         pkt->len };
+    Mlx5RoceRun rest = whole(pkt);
     uint32_t n = 0;
 
     if (rest.first && rest.packets > 1) {
@@ -60,7 +66,7 @@ static uint32_t split(const Mlx5Pkt *pkt, Mlx5RoceRun run[3])
     return n;
 }
 
-Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt)
+static Mlx5Traffic runs_traffic(const Mlx5Pkt *pkt)
 {
     Mlx5Traffic sum = { 0 };
     Mlx5RoceRun run[3];
@@ -73,6 +79,13 @@ Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt)
         sum.octets += t.octets;
     }
     return sum;
+}
+
+Mlx5Traffic mlx5_roce_traffic(const Mlx5Pkt *pkt)
+{
+    Mlx5RoceRun run = whole(pkt);
+
+    return run.packets == 1 ? run_traffic(pkt, &run) : runs_traffic(pkt);
 }
 
 /* What is made here has no payload, and lengths are those of the headers. */

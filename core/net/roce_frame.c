@@ -33,36 +33,46 @@ typedef struct Kind {
     bool known;
     Mlx5PktOp op;
     uint16_t flags;
+    uint8_t bytes;           /* of the headers that the flags name */
 } Kind;
 
+#define KIND(op, flags)                                                      \
+    { true, MLX5_PKT_##op, (flags),                                          \
+      ((flags) & RETH ? MLX5_RETH_BYTES : 0) +                               \
+      ((flags) & ATOMIC ? MLX5_ATOMIC_ETH_BYTES : 0) +                       \
+      ((flags) & AETH ? MLX5_AETH_BYTES : 0) +                               \
+      ((flags) & ATOMIC_ACK ? MLX5_ATOMIC_ACK_BYTES : 0) +                   \
+      ((flags) & ZEROES ? MLX5_CNP_BYTES : 0) +                              \
+      ((flags) & (IMM | INV) ? MLX5_IMM_BYTES : 0) }
+
 static const Kind kinds[32] = {
-    [0x00] = { true, MLX5_PKT_SEND, FIRST },
-    [0x01] = { true, MLX5_PKT_SEND, 0 },
-    [0x02] = { true, MLX5_PKT_SEND, LAST },
-    [0x03] = { true, MLX5_PKT_SEND, LAST | IMM },
-    [0x04] = { true, MLX5_PKT_SEND, ONLY },
-    [0x05] = { true, MLX5_PKT_SEND, ONLY | IMM },
-    [0x06] = { true, MLX5_PKT_WRITE, FIRST | RETH },
-    [0x07] = { true, MLX5_PKT_WRITE, 0 },
-    [0x08] = { true, MLX5_PKT_WRITE, LAST },
-    [0x09] = { true, MLX5_PKT_WRITE, LAST | IMM },
-    [0x0a] = { true, MLX5_PKT_WRITE, ONLY | RETH },
-    [0x0b] = { true, MLX5_PKT_WRITE, ONLY | RETH | IMM },
-    [0x0c] = { true, MLX5_PKT_READ, ONLY | RETH },
-    [0x0d] = { true, MLX5_PKT_READ_RESP, FIRST | AETH },
-    [0x0e] = { true, MLX5_PKT_READ_RESP, 0 },
-    [0x0f] = { true, MLX5_PKT_READ_RESP, LAST | AETH },
-    [0x10] = { true, MLX5_PKT_READ_RESP, ONLY | AETH },
-    [0x11] = { true, MLX5_PKT_ACK, ONLY | AETH },
-    [0x12] = { true, MLX5_PKT_ATOMIC_ACK, ONLY | AETH | ATOMIC_ACK },
-    [0x13] = { true, MLX5_PKT_CMP_SWAP, ONLY | ATOMIC },
-    [0x14] = { true, MLX5_PKT_FETCH_ADD, ONLY | ATOMIC },
-    [0x16] = { true, MLX5_PKT_SEND, LAST | INV },
-    [0x17] = { true, MLX5_PKT_SEND, ONLY | INV },
+    [0x00] = KIND(SEND, FIRST),
+    [0x01] = KIND(SEND, 0),
+    [0x02] = KIND(SEND, LAST),
+    [0x03] = KIND(SEND, LAST | IMM),
+    [0x04] = KIND(SEND, ONLY),
+    [0x05] = KIND(SEND, ONLY | IMM),
+    [0x06] = KIND(WRITE, FIRST | RETH),
+    [0x07] = KIND(WRITE, 0),
+    [0x08] = KIND(WRITE, LAST),
+    [0x09] = KIND(WRITE, LAST | IMM),
+    [0x0a] = KIND(WRITE, ONLY | RETH),
+    [0x0b] = KIND(WRITE, ONLY | RETH | IMM),
+    [0x0c] = KIND(READ, ONLY | RETH),
+    [0x0d] = KIND(READ_RESP, FIRST | AETH),
+    [0x0e] = KIND(READ_RESP, 0),
+    [0x0f] = KIND(READ_RESP, LAST | AETH),
+    [0x10] = KIND(READ_RESP, ONLY | AETH),
+    [0x11] = KIND(ACK, ONLY | AETH),
+    [0x12] = KIND(ATOMIC_ACK, ONLY | AETH | ATOMIC_ACK),
+    [0x13] = KIND(CMP_SWAP, ONLY | ATOMIC),
+    [0x14] = KIND(FETCH_ADD, ONLY | ATOMIC),
+    [0x16] = KIND(SEND, LAST | INV),
+    [0x17] = KIND(SEND, ONLY | INV),
 };
 
 /* In a service of its own. */
-static const Kind cnp = { true, MLX5_PKT_CNP, ONLY | ZEROES };
+static const Kind cnp = KIND(CNP, ONLY | ZEROES);
 
 static const Kind *any_kind(uint8_t opcode)
 {
@@ -159,14 +169,8 @@ static uint32_t service_bytes(uint8_t opcode, const Kind *k)
 uint32_t mlx5_roce_ext_bytes(uint8_t opcode)
 {
     const Kind *k = any_kind(opcode);
-    uint32_t n = service_bytes(opcode, k);
 
-    n += k->flags & RETH ? MLX5_RETH_BYTES : 0;
-    n += k->flags & ATOMIC ? MLX5_ATOMIC_ETH_BYTES : 0;
-    n += k->flags & AETH ? MLX5_AETH_BYTES : 0;
-    n += k->flags & ATOMIC_ACK ? MLX5_ATOMIC_ACK_BYTES : 0;
-    n += k->flags & ZEROES ? MLX5_CNP_BYTES : 0;
-    return n + (k->flags & (IMM | INV) ? MLX5_IMM_BYTES : 0);
+    return k->bytes + service_bytes(opcode, k);
 }
 
 /* Writing */
