@@ -82,23 +82,16 @@ uint32_t mlx5_engine_port_mtu(Mlx5Func *func)
     return mtu;
 }
 
-Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp)
-{
-    switch (qp->st) {
-    case MLX5_QP_ST_UC:
-        return MLX5_SVC_UC;
-    case MLX5_QP_ST_UD:
-    case MLX5_QP_ST_QP1:
-        return MLX5_SVC_UD;
-    case MLX5_QP_ST_XRC:
-        return MLX5_SVC_XRC;
-    case MLX5_QP_ST_DCI:
-    case MLX5_QP_ST_DCT:
-        return MLX5_SVC_DC;
-    default:
-        return MLX5_SVC_RC;
-    }
-}
+/* qpc.st has eight bits; what is not here sends no packets. */
+const uint8_t mlx5_engine_svcs[256] = {
+    [MLX5_QP_ST_RC] = MLX5_SVC_RC,
+    [MLX5_QP_ST_UC] = MLX5_SVC_UC,
+    [MLX5_QP_ST_UD] = MLX5_SVC_UD,
+    [MLX5_QP_ST_QP1] = MLX5_SVC_UD,
+    [MLX5_QP_ST_XRC] = MLX5_SVC_XRC,
+    [MLX5_QP_ST_DCI] = MLX5_SVC_DC,
+    [MLX5_QP_ST_DCT] = MLX5_SVC_DC,
+};
 
 uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp)
 {

@@ -154,7 +154,7 @@ static inline uint32_t mlx5_psn_add(uint32_t psn, uint32_t n)
 /** Packets that @len bytes take: an empty message takes one. */
 static inline uint32_t mlx5_psn_count(uint64_t len, uint32_t mtu)
 {
-    return len ? (len + mtu - 1) / mtu : 1;
+    return len <= mtu ? 1 : (len + mtu - 1) / mtu;
 }
 
 /** Is it an answer, for the requester of the queue pair it names? */

@@ -241,8 +241,12 @@ static inline uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
 }
 /** The longest datagram that the port carries, in bytes. */
 uint32_t mlx5_engine_port_mtu(Mlx5Func *func);
+extern const uint8_t mlx5_engine_svcs[256];
 /** The service of the QP's packets. */
-Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp);
+static inline Mlx5PktService mlx5_engine_svc(const Mlx5Qp *qp)
+{
+    return mlx5_engine_svcs[(uint8_t)qp->st];
+}
 /** The number the QP has in packets: QP1's is 1. */
 uint32_t mlx5_engine_wire_qpn(const Mlx5Qp *qp);
 /** Send on the link, with trace. */
@@ -445,8 +449,8 @@ void mlx5_resp_receive(Mlx5QpEngine *e, const Mlx5Pkt *pkt);
 
 /* resp_queue.c: answers, in the order of the requests. */
 void mlx5_resp_push(Mlx5QpEngine *e, const Mlx5RespItem *item);
-/** Send @ack later, with others. Return: false if it can't wait. */
-bool mlx5_resp_owe(Mlx5QpEngine *e, const Mlx5RespItem *ack);
+/** Acknowledge up to @psn later. Return: false if that can't wait. */
+bool mlx5_resp_owe(Mlx5QpEngine *e, uint32_t psn);
 /** Send what is owed, if anything is. */
 void mlx5_resp_pay(Mlx5QpEngine *e);
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget);

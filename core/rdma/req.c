@@ -111,6 +111,24 @@ void mlx5_req_start(Mlx5QpEngine *e)
     r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
 }
 
+/* What a request is before anything is known of it. */
+static void clear(Mlx5SendReq *req, uint32_t psn)
+{
+    /* For the error completion, should the fetch fail. */
+    req->wqe.ds = 0;
+    req->wqe.opcode = 0;
+    req->wqe.ce = 0;
+    req->psn = psn;
+    req->npsn = 0;
+    req->response = false;
+    req->begun = false;
+    req->done = false;
+    req->cqe_bytes = 0;
+    req->dc_conn = 0;
+    req->vendor = 0;
+    req->kind = MLX5_REQ_WQE;
+}
+
 Mlx5SendReq *mlx5_req_slot(Mlx5QpEngine *e)
 {
     Mlx5Requester *r = &e->req;
@@ -126,19 +144,7 @@ Mlx5SendReq *mlx5_req_slot(Mlx5QpEngine *e)
     if (!*slot) {
         *slot = take(mlx5_engine_rdma(e->qp));
     }
-    /* For the error completion, should the fetch fail. */
-    (*slot)->wqe.ds = 0;
-    (*slot)->wqe.opcode = 0;
-    (*slot)->wqe.ce = 0;
-    (*slot)->psn = r->next_psn;
-    (*slot)->npsn = 0;
-    (*slot)->response = false;
-    (*slot)->begun = false;
-    (*slot)->done = false;
-    (*slot)->cqe_bytes = 0;
-    (*slot)->dc_conn = 0;
-    (*slot)->vendor = 0;
-    (*slot)->kind = MLX5_REQ_WQE;
+    clear(*slot, r->next_psn);
     return *slot;
 }
 
@@ -272,7 +278,7 @@ static bool fetch(Mlx5QpEngine *e)
     return true;
 }
 
-/* One fetch or one piece. Return: false if there is nothing to do now. */
+/* One piece of a request. Return: false if there is nothing to do now. */
 static bool step(Mlx5QpEngine *e)
 {
     Mlx5Requester *r = &e->req;
@@ -288,7 +294,12 @@ static bool step(Mlx5QpEngine *e)
         return false;
     }
     if (r->cur == r->tail) {
-        return fetch(e);
+        if (!fetch(e)) {
+            return false;
+        }
+        if (r->cur == r->tail) {
+            return true; /* refused, and completed as such */
+        }
     }
     if (G_UNLIKELY(e->qp->req_pace) && !mlx5_pace_may(e->qp->req_pace)) {
         return false;

@@ -8,17 +8,15 @@
 
 static void post(Mlx5QpEngine *e, const Mlx5SendReq *req)
 {
-    Mlx5CqeSend c = {
-        .wqe_opcode = req->wqe.opcode,
-        .wqe_counter = req->wqe.index,
-        .byte_cnt = req->response ? req->wqe.length : 0,
-        .data = req->cqe_bytes ? req->cqe_data : NULL,
-        .vendor = req->vendor,
-    };
-
     e->req.nop_silent = false;
-    if (c.vendor || req->wqe.ce >= MLX5_WQE_CE_CQE) {
-        mlx5_cqe_post_send(e->qp, &c);
+    if (req->vendor || req->wqe.ce >= MLX5_WQE_CE_CQE) {
+        mlx5_cqe_post_send(e->qp, &(Mlx5CqeSend){
+            .wqe_opcode = req->wqe.opcode,
+            .wqe_counter = req->wqe.index,
+            .byte_cnt = req->response ? req->wqe.length : 0,
+            .data = req->cqe_bytes ? req->cqe_data : NULL,
+            .vendor = req->vendor,
+        });
     } else if (req->wqe.opcode == MLX5_OPCODE_NOP) {
         e->req.nop_silent = true;
         e->req.nop_index = req->wqe.index;

@@ -230,8 +230,8 @@ static void begin(Mlx5Responder *r, const Mlx5Pkt *pkt)
 void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
 {
     Mlx5Responder *r = &e->resp;
-    Mlx5RespItem item = { .op = MLX5_PKT_ACK, .npsn = 1,
-                          .syndrome = MLX5_AETH_CREDITS_INVALID };
+    Mlx5RespItem item;
+    uint32_t last;
 
     r->epsn = mlx5_psn_add(pkt->psn, pkt->npsn);
     r->off += pkt->len;
@@ -242,11 +242,13 @@ void mlx5_resp_accept(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     if (!pkt->ackreq || !is_reliable(pkt)) {
         return;
     }
-    item.psn = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
-    item.msn = r->msn;
-    if (pkt->more && mlx5_resp_owe(e, &item)) {
+    last = mlx5_psn_add(r->epsn, MLX5_PSN_MASK);
+    if (pkt->more && mlx5_resp_owe(e, last)) {
         return;
     }
+    item = (Mlx5RespItem){ .op = MLX5_PKT_ACK, .psn = last, .npsn = 1,
+                           .msn = r->msn,
+                           .syndrome = MLX5_AETH_CREDITS_INVALID };
     mlx5_resp_push(e, &item);
 }
 

@@ -229,15 +229,15 @@ static bool step(Mlx5QpEngine *e)
  * One answer for all messages of a list (IBA 9.7.5.1.1): what is owed is sent
  * when the peer has sent what it has, or before anything else is answered.
  */
-bool mlx5_resp_owe(Mlx5QpEngine *e, const Mlx5RespItem *ack)
+bool mlx5_resp_owe(Mlx5QpEngine *e, uint32_t psn)
 {
     Mlx5Responder *r = &e->resp;
 
     if (r->head != r->tail) {
         return false;
     }
-    r->owed_psn = ack->psn;
-    r->owed_msn = ack->msn;
+    r->owed_psn = psn;
+    r->owed_msn = r->msn;
     r->ack_owed = true;
     mlx5_engine_schedule(e->qp, &r->work);
     return true;
@@ -245,14 +245,16 @@ bool mlx5_resp_owe(Mlx5QpEngine *e, const Mlx5RespItem *ack)
 
 void mlx5_resp_pay(Mlx5QpEngine *e)
 {
-    Mlx5RespItem ack = { .op = MLX5_PKT_ACK, .npsn = 1,
-                         .psn = e->resp.owed_psn, .msn = e->resp.owed_msn,
-                         .syndrome = MLX5_AETH_CREDITS_INVALID };
+    Mlx5RespItem ack;
 
-    if (e->resp.ack_owed) {
-        e->resp.ack_owed = false;
-        emit_ack(e, &ack);
+    if (!e->resp.ack_owed) {
+        return;
     }
+    e->resp.ack_owed = false;
+    ack = (Mlx5RespItem){ .op = MLX5_PKT_ACK, .npsn = 1,
+                          .psn = e->resp.owed_psn, .msn = e->resp.owed_msn,
+                          .syndrome = MLX5_AETH_CREDITS_INVALID };
+    emit_ack(e, &ack);
 }
 
 bool mlx5_resp_run(void *opaque, Mlx5Budget *budget)
