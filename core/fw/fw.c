@@ -29,7 +29,7 @@ void mlx5_fw_reset(Mlx5Func *func)
     fw->issi = 0;
     memset(fw->driver_version, 0, sizeof(fw->driver_version));
     memset(fw->sw_owner_id, 0, sizeof(fw->sw_owner_id));
-    memset(fw->roce, 0, sizeof(fw->roce));
+    mlx5_roce_clear(func);
     memset(&fw->vsc, 0, sizeof(fw->vsc));
     mlx5_caps_reset(func);
     mlx5_pages_forget(func);

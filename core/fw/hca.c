@@ -57,7 +57,7 @@ static void stop(Mlx5Func *func)
 {
     mlx5_func_stop(func);
     mlx5_vport_reset(func);
-    memset(func->fw->roce, 0, sizeof(func->fw->roce));
+    mlx5_roce_clear(func);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_disable_hca)

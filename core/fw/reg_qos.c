@@ -127,6 +127,7 @@ void mlx5_reg_qpts(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
             return;
         }
         p->trust_state = state;
+        mlx5_paths_changed(func);
     }
     MLX5_SET(qpts_reg, acc->out, local_port, MLX5_LOCAL_PORT);
     MLX5_SET(qpts_reg, acc->out, trust_state, p->trust_state);
@@ -171,6 +172,7 @@ void mlx5_reg_qpdpm(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc)
     for (unsigned i = 0; i < MLX5_PORT_DSCPS; i++) {
         if (acc->write && DSCP_GET(acc->in, i, e)) {
             p->dscp_prio[i] = DSCP_GET(acc->in, i, prio);
+            mlx5_paths_changed(func);
         }
         DSCP_SET(acc->out, i, prio, p->dscp_prio[i]);
     }

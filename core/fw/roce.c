@@ -26,6 +26,19 @@ const Mlx5RoceAddr *mlx5_roce_find(Mlx5Func *func, const uint8_t gid[16],
     return NULL;
 }
 
+/* What a queue pair made of the table before is worth nothing now. */
+static void set(Mlx5Func *func, uint32_t index, const Mlx5RoceAddr *a)
+{
+    func->fw->roce[index] = *a;
+    mlx5_paths_changed(func);
+}
+
+void mlx5_roce_clear(Mlx5Func *func)
+{
+    memset(func->fw->roce, 0, sizeof(func->fw->roce));
+    mlx5_paths_changed(func);
+}
+
 static bool check_index(Mlx5Cmd *cmd, uint32_t index, uint32_t port,
                         uint32_t syndrome)
 {
@@ -112,7 +125,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_set_roce_address)
             return;
         }
     }
-    func->fw->roce[index] = a;
+    set(func, index, &a);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_query_roce_address)

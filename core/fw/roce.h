@@ -33,6 +33,8 @@ typedef struct Mlx5RoceAddr {
 /** roce_address_table_size. */
 #define MLX5_ROCE_TABLE_SIZE 255
 
+/** Delete all entries. */
+void mlx5_roce_clear(Mlx5Func *func);
 /** Return: the entry, or NULL if @index is deleted or out of range. */
 const Mlx5RoceAddr *mlx5_roce_addr(Mlx5Func *func, uint32_t index);
 /** Return: first entry with this GID and version (RoCE version), or NULL. */

@@ -59,14 +59,19 @@ static Mlx5Func *find(Mlx5Card *card, const Mlx5PktAddr *addr)
  * Is there no flow entry of @func that drops it? What only tells a peer in the
  * card of a page is on no wire, and nobody would ask for it again.
  */
-static bool passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
+static bool passes_flows(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
 {
-    if (!func->flow_root[type] || pkt->paging == MLX5_PAGING_HOLD ||
-        pkt->paging == MLX5_PAGING_GO || mlx5_roce_passes(func, type, pkt)) {
+    if (pkt->paging == MLX5_PAGING_HOLD || pkt->paging == MLX5_PAGING_GO ||
+        mlx5_roce_passes(func, type, pkt)) {
         return true;
     }
     mlx5_pkt_trace(func, "drop", pkt);
     return false;
+}
+
+static inline bool passes(Mlx5Func *func, uint32_t type, const Mlx5Pkt *pkt)
+{
+    return G_LIKELY(!func->flow_root[type]) || passes_flows(func, type, pkt);
 }
 
 static void receive(Mlx5Func *to, Mlx5Pkt *pkt, Mlx5Traffic t)

@@ -281,6 +281,7 @@ static void preset_all(Mlx5Func *func)
 #define NP(bit, field, preset, least, most) c->params.field = preset;
 #include "obj/cong_params.def"
     c->enabled[MLX5_CONG_RP] = c->enabled[MLX5_CONG_NP] = on;
+    mlx5_paths_changed(func);
     c->rp_cnp_handled = c->rp_cnp_ignored = 0;
     c->np_ecn_marked_roce_packets = c->np_cnp_sent = 0;
 }

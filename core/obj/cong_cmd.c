@@ -75,6 +75,7 @@ MLX5_CMD_HANDLER(mlx5_cmd_modify_cong_status)
     func->cong->enabled[p] &= ~(1u << prio);
     func->cong->enabled[p] |=
         MLX5_GET(modify_cong_status_in, cmd->in, enable) << prio;
+    mlx5_paths_changed(func);
 }
 
 MLX5_CMD_HANDLER(mlx5_cmd_query_cong_params)

@@ -283,6 +283,9 @@ void mlx5_qp_refresh(Mlx5Qp *qp)
     qp->rlkey = MLX5_GET(qpc, qp->qpc, rlky);
     qp->real_time = MLX5_GET(qpc, qp->qpc, ts_format) == MLX5_TS_REAL_TIME;
     qp->user_index = MLX5_GET(qpc, qp->qpc, user_index);
+    /* IBA table: 1 = 256 .. 5 = 4096. */
+    qp->mtu_bytes = 128u << CLAMP(MLX5_GET(qpc, qp->qpc, mtu), 1, 5);
+    mlx5_paths_changed(qp->o.func);
 }
 
 static void commit(Mlx5Qp *qp, const QpParams *p, const Mlx5Ring *ring,

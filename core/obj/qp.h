@@ -64,6 +64,7 @@ typedef struct Mlx5Qp {
     bool rlkey;              /* the reserved lkey may be used */
     bool real_time;          /* completions show the real-time clock */
     uint32_t user_index;
+    uint32_t mtu_bytes;      /* of the path */
     uint16_t rq_consumed;    /* receives taken since reset (rdma/recv.c) */
     /* What holds back its requests, and its answers; mostly NULL. */
     Mlx5Pace *req_pace, *resp_pace;

@@ -32,24 +32,20 @@ static void mark_path(const Mlx5CongParams *p, Mlx5PktAddr *addr)
     }
 }
 
-static void send(Mlx5Qp *qp)
+static void send(Mlx5QpEngine *e)
 {
-    Mlx5Cong *c = qp->o.func->cong;
-    Mlx5Pkt pkt = {
-        .svc = MLX5_SVC_CNP,
-        .op = MLX5_PKT_CNP,
-        .first = true,
-        .last = true,
-        .dqpn = MLX5_GET(qpc, qp->qpc, remote_qpn),
-        .src_qpn = qp->o.id,
-        .npsn = 1,
-        .mtu_bytes = mlx5_engine_mtu(qp),
-    };
+    Mlx5Cong *c = e->qp->o.func->cong;
+    const Mlx5PathHeader *header = mlx5_path_header(e);
+    Mlx5Pkt pkt = header->pkt;
 
-    if (mlx5_path_connected(qp, &pkt.addr)) {
+    if (header->connected) {
+        pkt.svc = MLX5_SVC_CNP;
+        pkt.op = MLX5_PKT_CNP;
+        pkt.first = pkt.last = true;
+        pkt.npsn = 1;
         mark_path(&c->params, &pkt.addr);
         c->np_cnp_sent++;
-        mlx5_engine_send(qp, &pkt);
+        mlx5_engine_send(e->qp, &pkt);
     }
 }
 
@@ -67,18 +63,19 @@ void mlx5_cnp_marked(Mlx5QpEngine *e, const Mlx5Pkt *pkt)
     now = mlx5_clock_ns(func);
     if (now >= e->cnp_ns) {
         e->cnp_ns = now + c->params.min_time_between_cnps * INT64_C(1000);
-        send(e->qp);
+        send(e);
     }
 }
 
 /* The priority is that of the flow to be slowed, not the CNP's own. */
-static bool is_slowed(const Mlx5Qp *qp)
+static bool is_slowed(Mlx5QpEngine *e)
 {
-    Mlx5PktAddr own;
+    const Mlx5PathHeader *own = mlx5_path_header(e);
+    Mlx5Func *func = e->qp->o.func;
 
-    return mlx5_path_connected(qp, &own) &&
-           mlx5_cong_on(qp->o.func, MLX5_CONG_RP,
-                        mlx5_path_prio(qp->o.func, &own));
+    return own->connected &&
+           mlx5_cong_on(func, MLX5_CONG_RP,
+                        mlx5_path_prio(func, &own->pkt.addr));
 }
 
 void mlx5_cnp_receive(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt)
@@ -89,7 +86,7 @@ void mlx5_cnp_receive(Mlx5Func *func, Mlx5Qp *qp, const Mlx5Pkt *pkt)
         return;
     }
     mlx5_pkt_trace(func, "rx", pkt);
-    if (is_slowed(qp)) {
+    if (is_slowed(qp->engine)) {
         mlx5_cong_slow(qp);
     } else {
         func->cong->rp_cnp_ignored++;

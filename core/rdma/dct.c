@@ -182,11 +182,13 @@ static void connect_peer(Peer *peer, const Mlx5Pkt *pkt)
     r->dc_conn = pkt->dc_conn;
     /* The initiator's path MTU counts: it numbers the packets by it. */
     MLX5_SET(qpc, qp->qpc, mtu, g_bit_nth_msf(pkt->mtu_bytes, -1) - 7);
+    qp->mtu_bytes = pkt->mtu_bytes; /* a path MTU: it is of this card */
     MLX5_SET(qpc, qp->qpc, remote_qpn, pkt->src_qpn);
     memcpy(ads + MLX5_BYTE_OFF(ads, rgid_rip), pkt->addr.sgid, 16);
     MLX5_SET(ads, ads, rmac_47_32, mac[0] << 8 | mac[1]);
     MLX5_SET(ads, ads, rmac_31_0, (uint32_t)mac[2] << 24 | mac[3] << 16 |
                                   mac[4] << 8 | mac[5]);
+    mlx5_paths_changed(qp->o.func);
     mlx5_qp_set_state(qp, MLX5_QP_STATE_RTS);
 }
 

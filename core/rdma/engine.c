@@ -247,6 +247,7 @@ void mlx5_engine_unmake(Mlx5Qp *qp)
     mlx5_req_free(e);
     mlx5_resp_free(e);
     g_free(e->faults);
+    g_free(e->header);
     g_clear_pointer(&qp->engine, g_free);
 }
 

@@ -62,7 +62,8 @@ static void set_ecn(Mlx5Func *func, Mlx5PktAddr *addr)
     }
 }
 
-bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
+/* Addresses of a connected QP. Return: false if it has no source GID. */
+static bool connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
 {
     const uint8_t *ads = path_of(qp);
     uint16_t mac_hi = MLX5_GET(ads, ads, rmac_47_32);
@@ -83,6 +84,25 @@ bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
     set_priority(addr, MLX5_GET(ads, ads, eth_prio));
     set_ecn(qp->o.func, addr);
     return true;
+}
+
+void mlx5_path_make_header(Mlx5QpEngine *e)
+{
+    Mlx5Qp *qp = e->qp;
+
+    if (!e->header) {
+        e->header = g_new(Mlx5PathHeader, 1);
+    }
+    *e->header = (Mlx5PathHeader){
+        .changes = qp->o.func->path_changes,
+        .pkt = {
+            .svc = mlx5_engine_svc(qp),
+            .dqpn = MLX5_GET(qpc, qp->qpc, remote_qpn),
+            .src_qpn = qp->o.id,
+            .mtu_bytes = mlx5_engine_mtu(qp),
+        },
+    };
+    e->header->connected = connected(qp, &e->header->pkt.addr);
 }
 
 bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,

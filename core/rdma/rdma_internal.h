@@ -178,6 +178,7 @@ struct Mlx5QpEngine {
     Mlx5Flush flush;
     Mlx5Fault *faults;       /* MLX5_FAULT_PLACES, made at the first one */
     int64_t cnp_ns;          /* no CNP before then */
+    struct Mlx5PathHeader *header; /* made at the first packet (path.c) */
 };
 
 /** Which queue the last doorbell in half a BlueFlame register named. */
@@ -231,13 +232,10 @@ static inline Mlx5Rdma *mlx5_engine_rdma(Mlx5Qp *qp)
 {
     return qp->o.func->rdma;
 }
-/** What the qpc says about the path's MTU, in bytes. */
+/** The path's MTU, in bytes. */
 static inline uint32_t mlx5_engine_mtu(const Mlx5Qp *qp)
 {
-    uint32_t code = MLX5_GET(qpc, qp->qpc, mtu);
-
-    /* IBA table: 1 = 256 .. 5 = 4096. */
-    return 128u << CLAMP(code, 1, 5);
+    return qp->mtu_bytes;
 }
 /** The longest datagram that the port carries, in bytes. */
 uint32_t mlx5_engine_port_mtu(Mlx5Func *func);
@@ -370,8 +368,22 @@ void mlx5_sig_drain(Mlx5QpEngine *e);
 bool mlx5_sig_set_psv(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
 
 /* path.c */
-/** Addresses of a connected QP. Return: false if it has no source GID. */
-bool mlx5_path_connected(const Mlx5Qp *qp, Mlx5PktAddr *addr);
+/** What the packets of a queue pair have alike. */
+typedef struct Mlx5PathHeader {
+    uint64_t changes;        /* Mlx5Func.path_changes when it was made */
+    bool connected;          /* pkt.addr is filled: there is a source GID */
+    Mlx5Pkt pkt;             /* its service, numbers, path MTU, addresses */
+} Mlx5PathHeader;
+void mlx5_path_make_header(Mlx5QpEngine *e);
+/** Return: that, as context and RoCE addresses say now. */
+static inline const Mlx5PathHeader *mlx5_path_header(Mlx5QpEngine *e)
+{
+    if (G_UNLIKELY(!e->header || e->header->changes !=
+                                     e->qp->o.func->path_changes)) {
+        mlx5_path_make_header(e);
+    }
+    return e->header;
+}
 /** Addresses of a datagram. */
 bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
                         Mlx5PktAddr *addr);

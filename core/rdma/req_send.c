@@ -33,23 +33,15 @@ static Mlx5PktOp packet_op(const Mlx5SendWqe *w)
 /* Everything but payload, for a packet at @off of the message. */
 static void fill(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off, Mlx5Pkt *pkt)
 {
-    Mlx5Qp *qp = e->qp;
-    uint32_t mtu = mlx5_engine_mtu(qp);
-
+    *pkt = mlx5_path_header(e)->pkt;
     req->begun = true;
-    *pkt = (Mlx5Pkt){
-        .svc = mlx5_engine_svc(qp),
-        .op = packet_op(&req->wqe),
-        .first = off == 0,
-        .dqpn = MLX5_GET(qpc, qp->qpc, remote_qpn),
-        .src_qpn = qp->o.id,
-        .psn = mlx5_psn_add(req->psn, off / mtu),
-        .mtu_bytes = mtu,
-        .va = req->wqe.raddr,
-        .rkey = req->wqe.rkey,
-        .dma_len = req->wqe.length,
-        .srqn = req->wqe.xrc_srqn,
-    };
+    pkt->op = packet_op(&req->wqe);
+    pkt->first = off == 0;
+    pkt->psn = off ? mlx5_psn_add(req->psn, off / pkt->mtu_bytes) : req->psn;
+    pkt->va = req->wqe.raddr;
+    pkt->rkey = req->wqe.rkey;
+    pkt->dma_len = req->wqe.length;
+    pkt->srqn = req->wqe.xrc_srqn;
     if (pkt->svc == MLX5_SVC_DC) {
         mlx5_dci_fill(req, pkt);
     }
@@ -60,7 +52,7 @@ static bool fill_path(Mlx5QpEngine *e, const Mlx5SendReq *req, Mlx5Pkt *pkt)
 {
     return pkt->svc == MLX5_SVC_DC
                ? mlx5_path_datagram(e->qp, &req->wqe.av, &pkt->addr)
-               : mlx5_path_connected(e->qp, &pkt->addr);
+               : mlx5_path_header(e)->connected;
 }
 
 static bool is_acked(Mlx5PktService svc)

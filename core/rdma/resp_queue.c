@@ -15,27 +15,24 @@
 
 static Mlx5Pkt answer(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
-    return (Mlx5Pkt){
-        .svc = mlx5_engine_svc(e->qp),
-        .op = item->op,
-        .first = true,
-        .last = true,
-        .dqpn = MLX5_GET(qpc, e->qp->qpc, remote_qpn),
-        .src_qpn = e->qp->o.id,
-        .psn = item->psn,
-        .npsn = item->npsn,
-        .mtu_bytes = mlx5_engine_mtu(e->qp),
-        .syndrome = item->syndrome,
-        .paging = item->paging,
-        .msn = item->msn,
-        .swap_add = item->value,
-        .dc_conn = e->resp.dc_conn,
-    };
+    Mlx5Pkt pkt = mlx5_path_header(e)->pkt;
+
+    pkt.op = item->op;
+    pkt.first = true;
+    pkt.last = true;
+    pkt.psn = item->psn;
+    pkt.npsn = item->npsn;
+    pkt.syndrome = item->syndrome;
+    pkt.paging = item->paging;
+    pkt.msn = item->msn;
+    pkt.swap_add = item->value;
+    pkt.dc_conn = e->resp.dc_conn;
+    return pkt;
 }
 
 static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
 {
-    if (mlx5_path_connected(e->qp, &pkt->addr)) {
+    if (mlx5_path_header(e)->connected) {
         mlx5_engine_send(e->qp, pkt);
         e->resp.wire = pkt->on_wire;
     }

@@ -10,6 +10,7 @@
 #include "obj/uar.h"
 #include "rdma/rdma_internal.h"
 #include "tests/obj/mkey_helper.h"
+#include "obj/qp_internal.h"
 
 #define R_LOG_SQ 6           /* basic blocks */
 #define R_LOG_RQ 4           /* receives of 64 bytes */
@@ -312,7 +313,11 @@ static inline void r_set_state(RQp *q, Mlx5QpState to)
 }
 
 /** Change a field of the context between transitions. */
-#define R_QPC(q, field, value) MLX5_SET(qpc, (q)->qp->qpc, field, value)
+#define R_QPC(q, field, value)                          \
+    do {                                                \
+        MLX5_SET(qpc, (q)->qp->qpc, field, value);      \
+        mlx5_qp_refresh((q)->qp);                       \
+    } while (0)
 
 static inline void r_path(RQp *q)
 {
@@ -324,6 +329,7 @@ static inline void r_path(RQp *q)
                                   r_mac[4] << 8 | r_mac[5]);
     MLX5_SET(ads, ads, hop_limit, 64);
     MLX5_SET(ads, ads, ack_timeout, 14);
+    mlx5_qp_refresh(q->qp);
 }
 
 /** A queue pair in RST, with everything that lasts set in its context. */
@@ -349,7 +355,6 @@ static inline void r_qp(RTest *t, RQp *q, Mlx5QpSt st)
     qp->sq_log_size = R_LOG_SQ;
     qp->sq_base_bytes = rq_bytes;
     qp->dbr_gpa = q->dbr;
-    qp->user_index = 0xffffff;
     pages = (rq_bytes + (64 << R_LOG_SQ) + 4095) / 4096;
     {
         uint8_t pas[64 * 8];
@@ -363,6 +368,7 @@ static inline void r_qp(RTest *t, RQp *q, Mlx5QpSt st)
     q->sq_base = rq_bytes;
     R_QPC(q, st, st);
     R_QPC(q, uar_page, t->uar);
+    R_QPC(q, user_index, 0xffffff);
     R_QPC(q, mtu, 3);
     R_QPC(q, log_msg_max, 30);
     R_QPC(q, rre, 1);

@@ -171,7 +171,7 @@ START_TEST(one_mistake)
     R_QPC(&t->b, rre, c->off != 'r');
     R_QPC(&t->b, rwe, c->off != 'w');
     R_QPC(&t->b, rae, c->off != 'a');
-    t->b.qp->rlkey = true;
+    R_QPC(&t->b, rlky, 1);
     if (c->far_mtu) {
         R_QPC(&t->b, mtu, c->far_mtu);
     }

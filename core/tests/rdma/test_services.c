@@ -322,7 +322,7 @@ START_TEST(uc_other_mtu)
 {
     RTest *t = unreliable(0);
 
-    MLX5_SET(qpc, t->b.qp->qpc, mtu, 2);
+    R_QPC(&t->b, mtu, 2);
     r_recv(&t->b, DST, 300000);
     post_uc(t, MLX5_OPCODE_SEND, 0, 1000);
     post_uc(t, MLX5_OPCODE_RDMA_WRITE, t->key, 5000);
