@@ -212,13 +212,6 @@ void mlx5_mkey_release(void *obj)
     mlx5_mkey_unload(mkey);
 }
 
-Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key)
-{
-    Mlx5Mkey *mkey = mlx5_obj_get(func, MLX5_OBJ_MKEY, key >> 8);
-
-    return mkey && mkey->variant == (key & 0xff) ? mkey : NULL;
-}
-
 Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
                                     uint32_t key)
 {

@@ -166,7 +166,12 @@ typedef struct Mlx5MkeyUser {
 #define MLX5_INVALID_LKEY 0x100u
 
 /** Return: the key of that index and variant, or NULL. */
-Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key);
+static inline Mlx5Mkey *mlx5_mkey_find(Mlx5Func *func, uint32_t key)
+{
+    Mlx5Mkey *mkey = mlx5_obj_get(func, MLX5_OBJ_MKEY, key >> 8);
+
+    return mkey && mkey->variant == (key & 0xff) ? mkey : NULL;
+}
 
 /** Check the whole range without translating it (nested keys not looked at). */
 Mlx5MkeyResult mlx5_mkey_check(Mlx5Func *func, const Mlx5MkeyUser *user,

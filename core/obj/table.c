@@ -14,27 +14,12 @@
 #include "obj/mcg.h"
 #include "obj/sched.h"
 
-#define CHUNK_LOG 9
-#define CHUNK_IDS (1u << CHUNK_LOG)
+#define CHUNK_LOG MLX5_OBJ_CHUNK_LOG
+#define CHUNK_IDS MLX5_OBJ_CHUNK_IDS
 #define CHUNK_WORDS (CHUNK_IDS / 64)
 
-typedef struct Chunk {
-    uint32_t used;
-    uint64_t map[CHUNK_WORDS];
-    Mlx5Obj *obj[CHUNK_IDS];
-} Chunk;
-
-/* Inside a space, numbers count from the type's first: "slots". */
-typedef struct Space {
-    Chunk **chunks;
-    uint32_t num_chunks;         /* grows with use */
-    uint32_t next;               /* where the search for a free slot begins */
-    uint32_t count;
-} Space;
-
-struct Mlx5ObjTables {
-    Space space[MLX5_OBJ_TYPE_COUNT];
-};
+typedef Mlx5ObjChunk Chunk;
+typedef Mlx5ObjSpace Space;
 
 static uint32_t limit_uar(const Mlx5FuncProps *p)
 {
@@ -137,7 +122,12 @@ G_STATIC_ASSERT(G_N_ELEMENTS(clear_order) == MLX5_OBJ_TYPE_COUNT);
 
 Mlx5ObjTables *mlx5_obj_tables_new(void)
 {
-    return g_new0(Mlx5ObjTables, 1);
+    Mlx5ObjTables *tables = g_new0(Mlx5ObjTables, 1);
+
+    for (size_t i = 0; i < MLX5_OBJ_TYPE_COUNT; i++) {
+        tables->space[i].first_id = types[i].first_id;
+    }
+    return tables;
 }
 
 /* Call @fn for every object of @space; @fn may free what it is given. */
@@ -189,7 +179,7 @@ static void space_clear(Space *space, Mlx5ObjType type)
         g_free(space->chunks[c]);
     }
     g_free(space->chunks);
-    memset(space, 0, sizeof(*space));
+    *space = (Space){ .first_id = info->first_id };
 }
 
 void mlx5_obj_tables_clear(Mlx5Func *func)
@@ -296,19 +286,6 @@ void *mlx5_obj_new(Mlx5Func *func, Mlx5ObjType type, size_t size, uint16_t uid)
     chunk->map[slot % CHUNK_IDS / 64] |= UINT64_C(1) << slot % 64;
     chunk->used++;
     return obj;
-}
-
-void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id)
-{
-    const Space *space = &func->obj->space[type];
-    /* A number below the first wraps to one that no chunk has. */
-    uint32_t slot = id - types[type].first_id;
-    uint32_t c = slot >> CHUNK_LOG;
-
-    if (c >= space->num_chunks || !space->chunks[c]) {
-        return NULL;
-    }
-    return space->chunks[c]->obj[slot % CHUNK_IDS];
 }
 
 void mlx5_obj_delete(void *opaque)

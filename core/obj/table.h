@@ -55,6 +55,29 @@ typedef struct Mlx5Obj {
     bool last_ref;           /* goes when nothing names it any more */
 } Mlx5Obj;
 
+/* How table.c keeps objects; others look them up by mlx5_obj_get() alone. */
+#define MLX5_OBJ_CHUNK_LOG 9
+#define MLX5_OBJ_CHUNK_IDS (1u << MLX5_OBJ_CHUNK_LOG)
+
+typedef struct Mlx5ObjChunk {
+    uint32_t used;
+    uint64_t map[MLX5_OBJ_CHUNK_IDS / 64];
+    Mlx5Obj *obj[MLX5_OBJ_CHUNK_IDS];
+} Mlx5ObjChunk;
+
+/* Inside a space, numbers count from the type's first: "slots". */
+typedef struct Mlx5ObjSpace {
+    Mlx5ObjChunk **chunks;
+    uint32_t num_chunks;     /* grows with use */
+    uint32_t first_id;
+    uint32_t next;           /* where the search for a free slot begins */
+    uint32_t count;
+} Mlx5ObjSpace;
+
+struct Mlx5ObjTables {
+    Mlx5ObjSpace space[MLX5_OBJ_TYPE_COUNT];
+};
+
 /** Limits and start of a number space; one row per type in table.c. */
 typedef struct Mlx5ObjTypeInfo {
     const char *name;        /* as in the inspector's JSON: "qp" */
@@ -101,8 +124,19 @@ void mlx5_obj_tables_free(Mlx5Func *func);
  * Return: NULL if the number space is full.
  */
 void *mlx5_obj_new(Mlx5Func *func, Mlx5ObjType type, size_t size, uint16_t uid);
-/** Return: the object or NULL. */
-void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id);
+/** Return: the object or NULL. Several times a message. */
+static inline void *mlx5_obj_get(Mlx5Func *func, Mlx5ObjType type, uint32_t id)
+{
+    const Mlx5ObjSpace *space = &func->obj->space[type];
+    /* A number below the first wraps to one that no chunk has. */
+    uint32_t slot = id - space->first_id;
+    uint32_t c = slot >> MLX5_OBJ_CHUNK_LOG;
+
+    if (c >= space->num_chunks || !space->chunks[c]) {
+        return NULL;
+    }
+    return space->chunks[c]->obj[slot % MLX5_OBJ_CHUNK_IDS];
+}
 /** The number is free again; the type's free() is called. refs must be 0. */
 void mlx5_obj_delete(void *obj);
 /**
