@@ -74,6 +74,7 @@ static void fill_fin(Mlx5SendWqe *w, const Mlx5TmEntry *tag)
     MLX5_SET(tmh, w->raw + FIN_AT, opcode, MLX5_TMH_FIN);
     w->length = sizeof(tag->hdr);
     w->num_data = 1;
+    w->has_inline = true;
     w->data[0] = (Mlx5WqeData){ .len = sizeof(tag->hdr), .inline_at = FIN_AT };
 }
 
@@ -82,7 +83,7 @@ void mlx5_tm_rndv_fill(Mlx5QpEngine *e, Mlx5SendReq *req, Mlx5ReqKind kind)
     Mlx5TmList *list = mlx5_tm_list(e->qp);
     Mlx5SendWqe *w = &req->wqe;
 
-    memset(w, 0, offsetof(Mlx5SendWqe, data));
+    mlx5_wqe_clear(w);
     req->kind = kind;
     if (kind == MLX5_REQ_RNDV_READ) {
         /* Off the list only with its FIN. */

@@ -101,7 +101,7 @@ static bool parse_av(Cursor *c)
     if (!p) {
         return false;
     }
-    av->dc_key = MLX5_GET(wqe_av, p, q_key_or_dc_key);
+    *av = (Mlx5WqeAv){ .dc_key = MLX5_GET(wqe_av, p, q_key_or_dc_key) };
     av->qkey = av->dc_key >> 32;
     av->dqpn = MLX5_GET(wqe_av, p, destination_qp_dct);
     av->stat_rate = MLX5_GET(wqe_av, p, stat_rate);
@@ -271,6 +271,7 @@ static Mlx5WqeError parse_inline(Cursor *c)
     }
     if (len) {
         add_data(c->wqe, (Mlx5WqeData){ .len = len, .inline_at = at });
+        c->wqe->has_inline = true;
     }
     return MLX5_WQE_OK;
 }
@@ -371,18 +372,12 @@ static Mlx5WqeError check_ctrl(const Mlx5SendWqe *wqe, uint32_t len,
     return wqe->op->qp_types & 1u << st ? MLX5_WQE_OK : MLX5_WQE_ERR_QP_TYPE;
 }
 
-/* Everything but the copy, which is filled as it is read. */
-static void wqe_clear(Mlx5SendWqe *wqe)
-{
-    memset(wqe, 0, offsetof(Mlx5SendWqe, data));
-}
-
 Mlx5WqeError mlx5_wqe_parse(Mlx5SendWqe *wqe, const uint8_t *bytes,
                             uint32_t len, Mlx5QpSt st, uint32_t qpn)
 {
     Mlx5WqeError error;
 
-    wqe_clear(wqe);
+    mlx5_wqe_clear(wqe);
     if (len < MLX5_ST_SZ_BYTES(wqe_ctrl)) {
         return MLX5_WQE_ERR_BEYOND;
     }
@@ -429,7 +424,7 @@ Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
     uint32_t more;
     Mlx5WqeError error;
 
-    wqe_clear(wqe);
+    mlx5_wqe_clear(wqe);
     if (!bytes) {
         return MLX5_WQE_ERR_FETCH;
     }

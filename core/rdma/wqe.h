@@ -117,26 +117,34 @@ typedef struct Mlx5SendWqe {
     uint8_t fence;               /* 1 small, 2 fence, 3 strong, 4 small+fence */
     uint8_t ce;                  /* 0 no CQE, 2 CQE, 3 CQE and EQE */
     bool se;
+    bool has_inline;             /* some of data[] is */
+    uint16_t stream;             /* DC initiator */
     uint32_t general_id;         /* immediate (as bytes of the packet, host
                                   * order), invalidated key, or UMR's key */
-    uint64_t raddr;
     uint32_t rkey;
+    uint64_t raddr;
+    uint64_t length;             /* sum of data[].len */
+    uint32_t num_data;
+    uint32_t xrc_srqn;
     uint64_t swap_add, compare;  /* atomic operands */
     uint64_t swap_add_mask, compare_mask;
+    /* From here on, what its parser sets, for operations that have it. */
     Mlx5WqeAv av;
-    uint32_t xrc_srqn;
     uint32_t psvn;               /* SET_PSV */
     uint64_t psv;
-    uint16_t stream;             /* DC initiator */
-    uint16_t umr_ctrl_at;        /* bytes in raw[]; 0 = none */
+    uint16_t umr_ctrl_at;        /* bytes in raw[] */
     uint16_t umr_mkey_at;
     uint16_t umr_xlt_at;         /* what follows the mkey context */
     uint16_t tm_at;              /* wqe_tm; its data segment, if any, data[0] */
-    uint64_t length;             /* sum of data[].len */
-    uint32_t num_data;
     Mlx5WqeData data[MLX5_WQE_MAX_DS];
     uint8_t raw[MLX5_WQE_MAX_BYTES];
 } Mlx5SendWqe;
+
+/** Nothing is known of it yet. */
+static inline void mlx5_wqe_clear(Mlx5SendWqe *wqe)
+{
+    memset(wqe, 0, offsetof(Mlx5SendWqe, av));
+}
 
 /** Return: the row of @opcode, or NULL. */
 const Mlx5WqeOp *mlx5_wqe_op(uint8_t opcode);
