@@ -138,20 +138,30 @@ static inline void mlx5_ranges_clear(Mlx5Ranges *ranges)
     ranges->len = 0;
 }
 
-static inline void mlx5_ranges_add(Mlx5Ranges *ranges, Mlx5Range range)
-{
-    if (G_UNLIKELY(ranges->len == ranges->room)) {
-        mlx5_ranges_grow(ranges);
-    }
-    ranges->data[ranges->len++] = range;
-}
-
 /**
  * Range.addr of bytes under the null key, which are nowhere: zeroes to who
  * reads, nothing to who writes. The host has no memory there, so that what does
  * not know of it fails.
  */
 #define MLX5_NOWHERE UINT64_MAX
+
+/** Add @range; where it goes on from the last one, that becomes longer. */
+static inline void mlx5_ranges_join(Mlx5Ranges *ranges, Mlx5Range range)
+{
+    if (ranges->len) {
+        Mlx5Range *last = &ranges->data[ranges->len - 1];
+
+        if (last->addr != MLX5_NOWHERE &&
+            last->addr + last->len == range.addr) {
+            last->len += range.len;
+            return;
+        }
+    }
+    if (G_UNLIKELY(ranges->len == ranges->room)) {
+        mlx5_ranges_grow(ranges);
+    }
+    ranges->data[ranges->len++] = range;
+}
 
 /** Who asks. */
 typedef struct Mlx5MkeyUser {

@@ -267,7 +267,6 @@ typedef struct Walk {
     Mlx5Func *func;
     const Mlx5MkeyUser *user;
     Mlx5Ranges *ranges;
-    Mlx5Range run;           /* collected, not yet in @ranges */
     uint32_t access;         /* asked of the key at the top */
     uint32_t steps;          /* list entries still allowed */
 } Walk;
@@ -287,15 +286,7 @@ static WalkFn *const walkers[] = {
 
 static inline void emit(Walk *w, uint64_t addr, uint64_t len)
 {
-    if (w->run.len && w->run.addr + w->run.len == addr &&
-        addr != MLX5_NOWHERE) {
-        w->run.len += len;
-        return;
-    }
-    if (w->run.len) {
-        mlx5_ranges_add(w->ranges, w->run);
-    }
-    w->run = (Mlx5Range){ addr, len };
+    mlx5_ranges_join(w->ranges, (Mlx5Range){ addr, len });
 }
 
 static bool step(Walk *w)
@@ -605,17 +596,8 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
         .access = access,
         .steps = MAX_STEPS,
     };
-    Mlx5MkeyResult result;
 
-    if (ranges->len) { /* join with what the caller has already */
-        w.run = ranges->data[ranges->len - 1];
-        ranges->len--;
-    }
-    result = walk_top(&w, key, va, len);
-    if (w.run.len) {
-        mlx5_ranges_add(ranges, w.run);
-    }
-    return result;
+    return walk_top(&w, key, va, len);
 }
 
 Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
@@ -630,14 +612,9 @@ Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,
         .access = access,
         .steps = MAX_STEPS,
     };
-    Mlx5MkeyResult result;
 
     if (!mlx5_range_inside(va, len, mkey->start, mkey->len)) {
         return MLX5_MKEY_BOUNDS;
     }
-    result = len ? walkers[mkey->mode](&w, mkey, va, len, 0) : MLX5_MKEY_OK;
-    if (w.run.len) {
-        mlx5_ranges_add(ranges, w.run);
-    }
-    return result;
+    return len ? walkers[mkey->mode](&w, mkey, va, len, 0) : MLX5_MKEY_OK;
 }

@@ -27,21 +27,25 @@ Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
                                  uint64_t off, uint64_t len, uint32_t access,
                                  Mlx5Ranges *ranges)
 {
-    uint64_t at = 0, skip, n, found = 0;
-    Mlx5MkeyResult result;
+    /* @off becomes what is still to be passed over, @len to be found. */
+    for (const Mlx5WqeData *d = data; len && d < data + num; d++) {
+        uint64_t n;
+        Mlx5MkeyResult result;
 
-    for (uint32_t i = 0; i < num && found < len; at += data[i++].len) {
-        if (!overlap(&data[i], at, off, len, &skip, &n)) {
+        if (off >= d->len) {
+            off -= d->len;
             continue;
         }
-        result = mlx5_mkey_resolve(func, user, data[i].lkey,
-                                   data[i].addr + skip, n, access, ranges);
+        n = MIN(d->len - off, len);
+        result = mlx5_mkey_resolve(func, user, d->lkey, d->addr + off, n,
+                                   access, ranges);
         if (result != MLX5_MKEY_OK) {
             return mlx5_payload_from_key(result);
         }
-        found += n;
+        off = 0;
+        len -= n;
     }
-    return found == len ? MLX5_PAYLOAD_OK : MLX5_PAYLOAD_KEY;
+    return len ? MLX5_PAYLOAD_KEY : MLX5_PAYLOAD_OK;
 }
 
 uint64_t mlx5_payload_part(const Mlx5Ranges *ranges, uint32_t mtu)
@@ -68,16 +72,6 @@ bool mlx5_payload_check(Mlx5Qp *qp, const Mlx5SendWqe *wqe, uint32_t access)
         }
     }
     return true;
-}
-
-static bool has_inline(const Mlx5SendWqe *wqe)
-{
-    for (uint32_t i = 0; i < wqe->num_data; i++) {
-        if (wqe->data[i].inline_at) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Read what one piece of memory gathers into @to. */
@@ -159,7 +153,7 @@ Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
     pkt->len = len;
     /* Our own limit: the requester never asks for more (req_send.c). */
     g_assert(len <= MLX5_PKT_MAX_BYTES);
-    if (has_inline(wqe) ||
+    if (wqe->has_inline ||
         mlx5_sig_any(qp->o.func, wqe->data, wqe->num_data)) {
         return gather_flat(qp, wqe, off, len, pkt);
     }

@@ -126,6 +126,25 @@ START_TEST(klm_list_ends)
 }
 END_TEST
 
+/* What is nowhere ends nowhere: what follows it does not go on from there. */
+START_TEST(nowhere_is_not_joined)
+{
+    uint8_t xlt[32];
+    uint32_t pa = t_mkey_pa(h, pdn, T_ALL_ACCESS), key;
+
+    t_klm(xlt, 4097, MLX5_NULL_MKEY, 0);
+    t_klm(xlt + 16, 64, pa, 4096);
+    key = list_new(MLX5_MKC_ACCESS_MODE_KLMS, 0, 4161, 0, xlt, 2);
+    ck_assert_int_eq(resolve(key, 0, 4161, MLX5_ACCESS_LOCAL_READ),
+                     MLX5_MKEY_OK);
+    ck_assert_uint_eq(r->len, 2);
+    ck_assert_uint_eq(RANGE(0).addr, MLX5_NOWHERE);
+    ck_assert_uint_eq(RANGE(0).len, 4097);
+    ck_assert_uint_eq(RANGE(1).addr, 4096);
+    ck_assert_uint_eq(RANGE(1).len, 64);
+}
+END_TEST
+
 static uint64_t ksm_model(uint64_t off)
 {
     static const uint64_t va[] = { 0x9000, 0x3000, 0x6000 };
@@ -312,6 +331,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, klm_list);
     tcase_add_test(tc, klm_list_ends);
+    tcase_add_test(tc, nowhere_is_not_joined);
     tcase_add_test(tc, ksm_list);
     tcase_add_test(tc, interleaved);
     tcase_add_test(tc, depth);
