@@ -141,17 +141,22 @@ static const uint8_t *opcodes_of(Mlx5PktOp op)
     return opcode[op];
 }
 
-uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
+static inline uint8_t opcode_of(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
     uint8_t form = (r->first ? FIRST : 0) | (r->last ? LAST : 0);
 
-    if (pkt->op == MLX5_PKT_CNP) {
+    if (G_UNLIKELY(pkt->op == MLX5_PKT_CNP)) {
         return OPCODE_CNP;
     }
-    if (r->last) {
-        form |= pkt->has_imm ? IMM : pkt->has_inv ? INV : 0;
+    if (r->last && (pkt->has_imm || pkt->has_inv)) {
+        form |= pkt->has_imm ? IMM : INV;
     }
     return pkt->svc << 5 | opcodes_of(pkt->op)[form >> FORM_SHIFT];
+}
+
+uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
+{
+    return opcode_of(pkt, r);
 }
 
 static uint32_t service_bytes(uint8_t opcode, const Kind *k)
@@ -166,11 +171,16 @@ static uint32_t service_bytes(uint8_t opcode, const Kind *k)
     }
 }
 
-uint32_t mlx5_roce_ext_bytes(uint8_t opcode)
+static inline uint32_t ext_bytes(uint8_t opcode)
 {
     const Kind *k = any_kind(opcode);
 
     return k->bytes + service_bytes(opcode, k);
+}
+
+uint32_t mlx5_roce_ext_bytes(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
+{
+    return ext_bytes(opcode_of(pkt, r));
 }
 
 /* Writing */
@@ -398,7 +408,7 @@ size_t mlx5_roce_encode(const Mlx5Pkt *pkt, uint32_t i,
     Mlx5RoceRun r = { one.first, one.last, 1, one.len };
     uint8_t opcode = mlx5_roce_opcode(&one, &r);
     uint32_t pad = -one.len & 3;
-    uint32_t behind = mlx5_roce_ext_bytes(opcode) + one.len + pad +
+    uint32_t behind = ext_bytes(opcode) + one.len + pad +
                       MLX5_ICRC_BYTES;
     size_t bth_end = mlx5_roce_put_headers(frame, &one, &r, behind);
     const Mlx5PktAddr *a = &one.addr;
@@ -628,7 +638,7 @@ static bool take_transport(const uint8_t *bth, uint32_t behind, Mlx5Pkt *pkt)
     if (!k || bth[1] & BTH_TVER || mlx5_get_be16(bth + 2) != PKEY) {
         return false;
     }
-    extended = mlx5_roce_ext_bytes(bth[0]);
+    extended = ext_bytes(bth[0]);
     if (behind < extended) {
         return false;
     }
