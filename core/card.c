@@ -121,6 +121,7 @@ Mlx5Func *mlx5_func_new(Mlx5Card *card, const Mlx5FuncProps *props,
     mlx5_func_lock(func);
     func->vhca_id = free_vhca_id(card);
     g_ptr_array_add(card->funcs, func);
+    mlx5_paths_changed(func);
     func->obj = mlx5_obj_tables_new();
     for (size_t i = 0; i < G_N_ELEMENTS(layers); i++) {
         layers[i].make(func);
@@ -151,6 +152,7 @@ void mlx5_func_free(Mlx5Func *func)
     }
     mlx5_obj_tables_free(func);
     g_ptr_array_remove(card->funcs, func);
+    mlx5_paths_changed(func);
     g_ptr_array_unref(func->timers.heap);
     g_clear_pointer(&func->deferred.irqs, g_array_unref);
     g_clear_pointer(&func->deferred.frames, g_ptr_array_unref);

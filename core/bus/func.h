@@ -52,6 +52,10 @@ struct Mlx5Card {
     pthread_mutex_t lock;
     GPtrArray *funcs;        /* Mlx5Func *, in order of creation */
     bool link_up;            /* physical link */
+    /* How often what packets begin with, and where they go, has changed:
+     * contexts of queue pairs, RoCE addresses, congestion control, what
+     * priorities come from, the functions. */
+    uint64_t path_changes;
 };
 
 /* Host calls noted under the lock. */
@@ -80,9 +84,6 @@ struct Mlx5Func {
     uint32_t sig_keys;       /* keys with a signature in use */
     uint8_t *memic;          /* device memory (obj/memic.c), or NULL */
     uint8_t *memic_owned;    /* the same, unless the host lent it */
-    /* How often what packets begin with has changed: contexts of queue pairs,
-     * RoCE addresses, congestion control and what priorities come from. */
-    uint64_t path_changes;
     bool bus_master;
     bool dma_fault;          /* a steering access failed since last asked */
     Mlx5Deferred deferred;
@@ -140,7 +141,7 @@ void mlx5_frame_note(Mlx5Func *func, const struct iovec *iov, int iovcnt);
 /** What was made of how packets begin is worth nothing now. */
 static inline void mlx5_paths_changed(Mlx5Func *func)
 {
-    func->path_changes++;
+    func->card->path_changes++;
 }
 
 static inline int64_t mlx5_clock_ns(Mlx5Func *func)

@@ -39,6 +39,19 @@ void mlx5_roce_clear(Mlx5Func *func)
     mlx5_paths_changed(func);
 }
 
+Mlx5Func *mlx5_roce_owner(Mlx5Card *card, const uint8_t gid[16],
+                          uint8_t version)
+{
+    for (guint i = 0; i < card->funcs->len; i++) {
+        Mlx5Func *func = g_ptr_array_index(card->funcs, i);
+
+        if (mlx5_roce_find(func, gid, version)) {
+            return func;
+        }
+    }
+    return NULL;
+}
+
 static bool check_index(Mlx5Cmd *cmd, uint32_t index, uint32_t port,
                         uint32_t syndrome)
 {

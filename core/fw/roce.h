@@ -40,5 +40,8 @@ const Mlx5RoceAddr *mlx5_roce_addr(Mlx5Func *func, uint32_t index);
 /** Return: first entry with this GID and version (RoCE version), or NULL. */
 const Mlx5RoceAddr *mlx5_roce_find(Mlx5Func *func, const uint8_t gid[16],
                                    uint8_t version);
+/** Return: the function of @card that has such an entry, or NULL. */
+Mlx5Func *mlx5_roce_owner(Mlx5Card *card, const uint8_t gid[16],
+                          uint8_t version);
 
 #endif

@@ -43,18 +43,6 @@ static void count_rx(Mlx5Func *func, const Mlx5Pkt *pkt, Mlx5Traffic t)
                                         : &c->received_ib_unicast, t);
 }
 
-static Mlx5Func *find(Mlx5Card *card, const Mlx5PktAddr *addr)
-{
-    for (guint i = 0; i < card->funcs->len; i++) {
-        Mlx5Func *func = g_ptr_array_index(card->funcs, i);
-
-        if (mlx5_roce_find(func, addr->dgid, addr->roce_version)) {
-            return func;
-        }
-    }
-    return NULL;
-}
-
 /*
  * Is there no flow entry of @func that drops it? What only tells a peer in the
  * card of a page is on no wire, and nobody would ask for it again.
@@ -125,7 +113,9 @@ void mlx5_link_send(Mlx5Func *func, Mlx5Pkt *pkt)
         send_multicast(func, pkt, t);
         return;
     }
-    to = find(func->card, &pkt->addr);
+    to = pkt->to ? pkt->to
+                 : mlx5_roce_owner(func->card, pkt->addr.dgid,
+                                   pkt->addr.roce_version);
     if (to) {
         deliver(func, to, pkt, t);
     } else {

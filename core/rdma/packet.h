@@ -89,6 +89,7 @@ typedef struct Mlx5PktAddr {
 
 typedef struct Mlx5Pkt {
     Mlx5PktAddr addr;
+    Mlx5Func *to;            /* of this card, and has addr.dgid; or not known */
     Mlx5PktService svc;
     Mlx5PktOp op;
     bool first, last;

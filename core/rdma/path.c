@@ -89,12 +89,14 @@ static bool connected(const Mlx5Qp *qp, Mlx5PktAddr *addr)
 void mlx5_path_make_header(Mlx5QpEngine *e)
 {
     Mlx5Qp *qp = e->qp;
+    Mlx5PktAddr *addr;
 
     if (!e->header) {
         e->header = g_new(Mlx5PathHeader, 1);
     }
+    addr = &e->header->pkt.addr;
     *e->header = (Mlx5PathHeader){
-        .changes = qp->o.func->path_changes,
+        .changes = qp->o.func->card->path_changes,
         .pkt = {
             .svc = mlx5_engine_svc(qp),
             .dqpn = MLX5_GET(qpc, qp->qpc, remote_qpn),
@@ -102,12 +104,18 @@ void mlx5_path_make_header(Mlx5QpEngine *e)
             .mtu_bytes = mlx5_engine_mtu(qp),
         },
     };
-    e->header->connected = connected(qp, &e->header->pkt.addr);
+    e->header->connected = connected(qp, addr);
+    if (e->header->connected) {
+        e->header->pkt.to = mlx5_roce_owner(qp->o.func->card, addr->dgid,
+                                            addr->roce_version);
+    }
 }
 
-bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
-                        Mlx5PktAddr *addr)
+bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av, Mlx5Pkt *pkt)
 {
+    Mlx5PktAddr *addr = &pkt->addr;
+
+    pkt->to = NULL;
     if (!source(qp, av->src_addr_index, addr)) {
         return false;
     }

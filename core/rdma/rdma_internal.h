@@ -370,7 +370,7 @@ bool mlx5_sig_set_psv(Mlx5Qp *qp, const Mlx5SendWqe *wqe);
 /* path.c */
 /** What the packets of a queue pair have alike. */
 typedef struct Mlx5PathHeader {
-    uint64_t changes;        /* Mlx5Func.path_changes when it was made */
+    uint64_t changes;        /* Mlx5Card.path_changes when it was made */
     bool connected;          /* pkt.addr is filled: there is a source GID */
     Mlx5Pkt pkt;             /* its service, numbers, path MTU, addresses */
 } Mlx5PathHeader;
@@ -379,14 +379,13 @@ void mlx5_path_make_header(Mlx5QpEngine *e);
 static inline const Mlx5PathHeader *mlx5_path_header(Mlx5QpEngine *e)
 {
     if (G_UNLIKELY(!e->header || e->header->changes !=
-                                     e->qp->o.func->path_changes)) {
+                                     e->qp->o.func->card->path_changes)) {
         mlx5_path_make_header(e);
     }
     return e->header;
 }
-/** Addresses of a datagram. */
-bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av,
-                        Mlx5PktAddr *addr);
+/** Fill in the addresses of a datagram. Return: false if it has no source. */
+bool mlx5_path_datagram(const Mlx5Qp *qp, const Mlx5WqeAv *av, Mlx5Pkt *pkt);
 /** The priority of a packet that goes by @addr. */
 unsigned mlx5_path_prio(Mlx5Func *func, const Mlx5PktAddr *addr);
 /** Did @addr come from the peer of this connected QP? */

@@ -51,7 +51,7 @@ static void fill(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off, Mlx5Pkt *pkt)
 static bool fill_path(Mlx5QpEngine *e, const Mlx5SendReq *req, Mlx5Pkt *pkt)
 {
     return pkt->svc == MLX5_SVC_DC
-               ? mlx5_path_datagram(e->qp, &req->wqe.av, &pkt->addr)
+               ? mlx5_path_datagram(e->qp, &req->wqe.av, pkt)
                : mlx5_path_header(e)->connected;
 }
 
@@ -242,7 +242,7 @@ static bool send_datagram(Mlx5QpEngine *e, Mlx5SendReq *req)
     /* A controlled Q_Key in the WQE stands for the queue's (IBA 10.2.5). */
     pkt.qkey = av->qkey & 0x80000000u ? own_qkey : av->qkey;
     advance(&e->req);
-    if (mlx5_path_datagram(e->qp, av, &pkt.addr)) {
+    if (mlx5_path_datagram(e->qp, av, &pkt)) {
         emit(e, &pkt);
     }
     sent_unreliable(e, req);

@@ -334,6 +334,49 @@ START_TEST(uc_other_mtu)
 }
 END_TEST
 
+static const uint8_t other_gid[16] = { 0xfe, 0x80, [15] = 0x77 };
+
+/* What packets begin with is as the address table says now. */
+START_TEST(uc_address_changes)
+{
+    RTest *t = unreliable(0);
+
+    r_recv(&t->b, DST, 64);
+    r_recv(&t->b, DST, 64);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 64);
+    r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 64);
+    r_gid_set(t, 0, other_gid, MLX5_ROCE_VERSION_2, MLX5_ROCE_L3_TYPE_IPV6);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 64); /* to a GID that is elsewhere now */
+    r_quiet(&t->b);
+    r_gid_set(t, 0, r_gid, MLX5_ROCE_VERSION_2, MLX5_ROCE_L3_TYPE_IPV6);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 64);
+    r_received(&t->b, 1, MLX5_CQE_RESP_SEND, 64);
+    r_free(t);
+}
+END_TEST
+
+/* The function that had the destination goes: packets leave the card. */
+START_TEST(uc_destination_goes)
+{
+    RTest *t = unreliable(0), there = { 0 };
+    Mlx5FuncProps props;
+
+    mlx5_func_props_default(&props);
+    there.h = fake_host_new_func(t->h->func->card, &props);
+    r_gid_set(&there, 0, other_gid, MLX5_ROCE_VERSION_2,
+              MLX5_ROCE_L3_TYPE_IPV6);
+    memcpy(MLX5_ADDR_OF(qpc, t->a.qp->qpc, primary_address_path) +
+           MLX5_BYTE_OFF(ads, rgid_rip), other_gid, 16);
+    R_QPC(&t->a, remote_qpn, 0x1234);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 64);
+    ck_assert_uint_eq(there.h->func->stats.rx_roce_refused, 1);
+    fake_host_free(there.h);
+    post_uc(t, MLX5_OPCODE_SEND, 0, 64);
+    ck_assert_uint_eq(t->h->frames->len, 1);
+    r_free(t);
+}
+END_TEST
+
 /* Reads and atomics are not of this service. */
 START_TEST(uc_refuses)
 {
@@ -656,6 +699,8 @@ int main(void)
     tcase_add_test(tc, uc_dropped);
     tcase_add_test(tc, uc_receive_too_short);
     tcase_add_test(tc, uc_other_mtu);
+    tcase_add_test(tc, uc_address_changes);
+    tcase_add_test(tc, uc_destination_goes);
     tcase_add_test(tc, uc_refuses);
     tcase_add_test(tc, srq);
     tcase_add_test(tc, xrc);
