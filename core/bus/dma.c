@@ -125,15 +125,10 @@ static size_t copy_once(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
     return n;
 }
 
-bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
-                   uint64_t len)
+static G_GNUC_NO_INLINE bool copy_memic(Mlx5Func *df, uint64_t dst,
+                                        Mlx5Func *sf, uint64_t src,
+                                        uint64_t len)
 {
-    if (!mlx5_range_ok(dst, len) || !mlx5_range_ok(src, len)) {
-        return false;
-    }
-    if (G_LIKELY(!((dst | src) & MLX5_DMA_MEMIC))) {
-        return copy_ram(df, dst, sf, src, len);
-    }
     while (len) {
         size_t n = copy_once(df, dst, sf, src, MIN(len, 1u << 30));
 
@@ -145,6 +140,18 @@ bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
         len -= n;
     }
     return true;
+}
+
+bool mlx5_dma_copy(Mlx5Func *df, uint64_t dst, Mlx5Func *sf, uint64_t src,
+                   uint64_t len)
+{
+    if (!mlx5_range_ok(dst, len) || !mlx5_range_ok(src, len)) {
+        return false;
+    }
+    if (G_UNLIKELY((dst | src) & MLX5_DMA_MEMIC)) {
+        return copy_memic(df, dst, sf, src, len);
+    }
+    return copy_ram(df, dst, sf, src, len);
 }
 
 /* Exchange @p, a pointer to an integer, by what change() makes of it. */

@@ -130,8 +130,8 @@ typedef struct Mlx5Ranges {
 Mlx5Ranges *mlx5_ranges_new(void);
 void mlx5_ranges_free(Mlx5Ranges *ranges);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Mlx5Ranges, mlx5_ranges_free)
-/** Make room for more. */
-void mlx5_ranges_grow(Mlx5Ranges *ranges);
+/** Make room and add @range. */
+void mlx5_ranges_grow(Mlx5Ranges *ranges, Mlx5Range range);
 
 static inline void mlx5_ranges_clear(Mlx5Ranges *ranges)
 {
@@ -158,9 +158,10 @@ static inline void mlx5_ranges_join(Mlx5Ranges *ranges, Mlx5Range range)
         }
     }
     if (G_UNLIKELY(ranges->len == ranges->room)) {
-        mlx5_ranges_grow(ranges);
+        mlx5_ranges_grow(ranges, range);
+    } else {
+        ranges->data[ranges->len++] = range;
     }
-    ranges->data[ranges->len++] = range;
 }
 
 /** Who asks. */

@@ -176,8 +176,9 @@ void mlx5_mkey_unload(Mlx5Mkey *mkey)
 /* ---- checks ---- */
 
 /* The checks of one key, in the order in which a refusal names them. */
-static Mlx5MkeyResult check_key(const Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
-                                uint64_t va, uint64_t len, uint32_t access)
+static inline Mlx5MkeyResult check_key(const Mlx5Mkey *mkey,
+                                       const Mlx5MkeyUser *user, uint64_t va,
+                                       uint64_t len, uint32_t access)
 {
     if (mkey->free) {
         return MLX5_MKEY_FREE;
@@ -255,10 +256,12 @@ void mlx5_ranges_free(Mlx5Ranges *ranges)
     g_free(ranges);
 }
 
-void mlx5_ranges_grow(Mlx5Ranges *ranges)
+/* Rare: kept out of the walkers, which are short without it. */
+G_GNUC_NO_INLINE void mlx5_ranges_grow(Mlx5Ranges *ranges, Mlx5Range range)
 {
     ranges->room = MAX(16, 2 * ranges->room);
     ranges->data = g_renew(Mlx5Range, ranges->data, ranges->room);
+    ranges->data[ranges->len++] = range;
 }
 
 /* ---- walk ---- */

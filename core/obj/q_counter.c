@@ -31,11 +31,6 @@ static const struct {
 #undef COUNTER
 };
 
-Mlx5QCounter *mlx5_q_counter_get(Mlx5Func *func, uint32_t id)
-{
-    return id ? mlx5_obj_get(func, MLX5_OBJ_Q_COUNTER, id) : NULL;
-}
-
 MLX5_CMD_HANDLER(mlx5_cmd_alloc_q_counter)
 {
     Mlx5QCounter *set = mlx5_obj_new(func, MLX5_OBJ_Q_COUNTER, sizeof(*set),

@@ -27,7 +27,10 @@ typedef struct Mlx5QCounter {
 } Mlx5QCounter;
 
 /** Return: the counter set, or NULL for 0 ("none") and unknown ones. */
-Mlx5QCounter *mlx5_q_counter_get(Mlx5Func *func, uint32_t id);
+static inline Mlx5QCounter *mlx5_q_counter_get(Mlx5Func *func, uint32_t id)
+{
+    return id ? mlx5_obj_get(func, MLX5_OBJ_Q_COUNTER, id) : NULL;
+}
 
 /** Count one @event in the set of a queue, if it names one. */
 #define mlx5_q_counter_add(func, id, event)                       \

@@ -99,7 +99,7 @@ static bool copy_ranges(Mlx5Func *src_func, Cursor *src, Mlx5Func *func,
 bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,
                    const Mlx5Range *dst, uint32_t num_dst, uint64_t len)
 {
-    Cursor to = cursor_at(dst, num_dst, 0);
+    Cursor to = { dst, num_dst, 0 };
     Cursor from;
 
     if (off > pkt->len || len > pkt->len - off) {

@@ -38,18 +38,19 @@
 
 /** A work request between fetch and completion. */
 typedef struct Mlx5SendReq {
-    Mlx5SendWqe wqe;
     uint32_t psn, npsn;      /* sequence numbers it uses; 0 if local */
     uint32_t dc_conn;        /* DC: its connection; 0 before it was sent */
     bool response;           /* done by data, not by an ack */
     bool begun;              /* something of it was sent */
     bool done;               /* completes when all before it have */
     uint8_t cqe_bytes;       /* of its answer, in the completion */
-    uint8_t cqe_data[MLX5_CQE_DATA_MAX];
     uint8_t vendor;          /* Mlx5Vendor: why it failed; 0 = it did not */
     Mlx5ReqKind kind;        /* the guest's, or of a rendezvous ... */
     uint32_t tag;            /* ... for this tag */
+    /* From here on not cleared for each. */
+    uint8_t cqe_data[MLX5_CQE_DATA_MAX];
     struct Mlx5SendReq *next_spare;
+    Mlx5SendWqe wqe;         /* who fetches clears it */
 } Mlx5SendReq;
 
 /**
@@ -225,6 +226,12 @@ static inline Mlx5Fault *mlx5_odp_fault(Mlx5QpEngine *e, Mlx5FaultPlace place)
 static inline bool mlx5_odp_waits(const Mlx5QpEngine *e, Mlx5FaultPlace place)
 {
     return e->faults && e->faults[place].token;
+}
+
+/** Return: whether a rendezvous waits for its turn (tm_rndv.c). */
+static inline bool mlx5_tm_rndv_waiting(const Mlx5QpEngine *e)
+{
+    return e->req.rndv_count;
 }
 
 /* engine.c */

@@ -111,22 +111,11 @@ void mlx5_req_start(Mlx5QpEngine *e)
     r->rnr_retries = MLX5_GET(qpc, e->qp->qpc, rnr_retry);
 }
 
-/* What a request is before anything is known of it. */
+/* What a request is before anything is known of it: kind MLX5_REQ_WQE. */
 static void clear(Mlx5SendReq *req, uint32_t psn)
 {
-    /* For the error completion, should the fetch fail. */
-    req->wqe.ds = 0;
-    req->wqe.opcode = 0;
-    req->wqe.ce = 0;
+    memset(req, 0, offsetof(Mlx5SendReq, cqe_data));
     req->psn = psn;
-    req->npsn = 0;
-    req->response = false;
-    req->begun = false;
-    req->done = false;
-    req->cqe_bytes = 0;
-    req->dc_conn = 0;
-    req->vendor = 0;
-    req->kind = MLX5_REQ_WQE;
 }
 
 Mlx5SendReq *mlx5_req_slot(Mlx5QpEngine *e)

@@ -104,8 +104,6 @@ void mlx5_tm_abort(struct Mlx5QpEngine *e, bool tell);
 /* tm_rndv.c */
 /** Read for tag @index what its header names, as soon as may be. */
 void mlx5_tm_rndv_queue(struct Mlx5QpEngine *e, uint32_t index);
-/** Return: whether a rendezvous waits for its turn. */
-bool mlx5_tm_rndv_waiting(const struct Mlx5QpEngine *e);
 /** Take the next one off; @req: made its read or FIN, in this order. */
 void mlx5_tm_rndv_fill(struct Mlx5QpEngine *e, struct Mlx5SendReq *req,
                        Mlx5ReqKind kind);

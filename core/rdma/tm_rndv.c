@@ -20,11 +20,6 @@
 #define FIN_AT MLX5_ST_SZ_BYTES(wqe_ctrl)
 #define FENCE_READS 2
 
-bool mlx5_tm_rndv_waiting(const Mlx5QpEngine *e)
-{
-    return e->req.rndv_count;
-}
-
 void mlx5_tm_rndv_queue(Mlx5QpEngine *e, uint32_t index)
 {
     Mlx5Requester *r = &e->req;

@@ -276,7 +276,7 @@ static Mlx5WqeError parse_inline(Cursor *c)
     return MLX5_WQE_OK;
 }
 
-static Mlx5WqeError parse_pointer(Cursor *c)
+static inline Mlx5WqeError parse_pointer(Cursor *c)
 {
     const uint8_t *p = take(c, MLX5_ST_SZ_BYTES(wqe_data));
     uint32_t len = MLX5_GET(wqe_data, p, byte_count);
@@ -388,30 +388,34 @@ Mlx5WqeError mlx5_wqe_parse(Mlx5SendWqe *wqe, const uint8_t *bytes,
     return error == MLX5_WQE_OK ? parse_body(wqe, st) : error;
 }
 
+/* Read from @index on what is posted. Return: false if there is no memory. */
+static bool read_ahead(Mlx5Qp *qp, uint16_t index, uint32_t posted,
+                       Mlx5WqeAhead *ahead)
+{
+    uint64_t size = (uint64_t)MLX5_WQE_BB << qp->sq_log_size;
+
+    ahead->index = index;
+    ahead->num = MIN(MIN(posted, MLX5_WQE_AHEAD), 1u << qp->sq_log_size);
+    ahead->qp = mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
+                                    (uint64_t)index * MLX5_WQE_BB % size,
+                                    ahead->bytes, ahead->num * MLX5_WQE_BB)
+                    ? qp : NULL;
+    return ahead->qp;
+}
+
 /*
  * Return: @n basic blocks of @qp's send queue from @index on; what is posted
  * behind them, @posted in all, is read with them. NULL if there is no memory.
  */
-static const uint8_t *blocks(Mlx5Qp *qp, uint16_t index, uint32_t n,
-                             uint32_t posted, Mlx5WqeAhead *ahead)
+static inline const uint8_t *blocks(Mlx5Qp *qp, uint16_t index, uint32_t n,
+                                    uint32_t posted, Mlx5WqeAhead *ahead)
 {
     uint16_t skip = index - ahead->index;
 
-    if (ahead->qp != qp || skip + n > ahead->num) {
-        uint64_t size = (uint64_t)MLX5_WQE_BB << qp->sq_log_size;
-
-        skip = 0;
-        ahead->qp = qp;
-        ahead->index = index;
-        ahead->num = MIN(MIN(posted, MLX5_WQE_AHEAD), 1u << qp->sq_log_size);
-        if (!mlx5_ring_read_wrap(&qp->ring, qp->sq_base_bytes, size,
-                                 (uint64_t)index * MLX5_WQE_BB % size,
-                                 ahead->bytes, ahead->num * MLX5_WQE_BB)) {
-            ahead->qp = NULL;
-            return NULL;
-        }
+    if (G_LIKELY(ahead->qp == qp && skip + n <= ahead->num)) {
+        return ahead->bytes + skip * MLX5_WQE_BB;
     }
-    return ahead->bytes + skip * MLX5_WQE_BB;
+    return read_ahead(qp, index, posted, ahead) ? ahead->bytes : NULL;
 }
 
 /* Each byte is looked at once: first a basic block, then what is missing. */
@@ -486,16 +490,12 @@ Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error)
     return errors[error].vendor;
 }
 
-void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error,
-                    uint32_t psn)
+void mlx5_wqe_trace_line(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
+                         Mlx5WqeError error, uint32_t psn)
 {
     Mlx5Func *func = qp->o.func;
-    GString *line;
+    GString *line = g_string_new(NULL);
 
-    if (!mlx5_trace_on(func, MLX5_TRACE_WQE)) {
-        return;
-    }
-    line = g_string_new(NULL);
     g_string_printf(line, "qp 0x%x wqe %u %s", qp->o.id, wqe->index,
                     wqe->op ? wqe->op->name : "?");
     mlx5_prm_format(line, &mlx5_layout_wqe_ctrl, wqe->raw,

@@ -15,6 +15,7 @@
 #ifndef MLX5_RDMA_WQE_H
 #define MLX5_RDMA_WQE_H
 
+#include "bus/trace.h"
 #include "obj/qp.h"
 #include "rdma/vendor.h"
 
@@ -176,7 +177,8 @@ typedef struct Mlx5WqeAhead {
 /**
  * Copy the WQE that begins at basic block @index of @qp's send queue and take
  * it apart. @posted: basic blocks from there that the doorbell record covers,
- * at least 1. @ahead: what the call before read beyond its own.
+ * at least 1. @ahead: what the call before read beyond its own. Whatever
+ * fails, the control fields say what is known of it: at first nothing.
  */
 Mlx5WqeError mlx5_wqe_fetch(Mlx5Qp *qp, uint16_t index, uint32_t posted,
                             Mlx5SendWqe *wqe, Mlx5WqeAhead *ahead);
@@ -188,7 +190,14 @@ Mlx5Vendor mlx5_wqe_error_vendor(Mlx5WqeError error);
  * A line for MLX5_TRACE_WQE, if somebody listens. @psn: of its first packet,
  * by which packets are known as its.
  */
-void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe, Mlx5WqeError error,
-                    uint32_t psn);
+void mlx5_wqe_trace_line(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
+                         Mlx5WqeError error, uint32_t psn);
+static inline void mlx5_wqe_trace(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
+                                  Mlx5WqeError error, uint32_t psn)
+{
+    if (G_UNLIKELY(mlx5_trace_on(qp->o.func, MLX5_TRACE_WQE))) {
+        mlx5_wqe_trace_line(qp, wqe, error, psn);
+    }
+}
 
 #endif
