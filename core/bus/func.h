@@ -82,6 +82,7 @@ struct Mlx5Func {
         uint64_t va, len;    /* under it */
     } page_miss;             /* what the last walk missed (obj/mkey.h) */
     uint32_t sig_keys;       /* keys with a signature in use */
+    uint64_t mkey_changes;   /* how often a key changed, or went (obj/mkey.h) */
     uint8_t *memic;          /* device memory (obj/memic.c), or NULL */
     uint8_t *memic_owned;    /* the same, unless the host lent it */
     bool bus_master;

@@ -160,6 +160,7 @@ void mlx5_mkey_set_sig(Mlx5Mkey *mkey, const Mlx5Sig *sig)
 /* @was: it was free before. What it covers next may be pinned. */
 static void set_free(Mlx5Mkey *mkey, bool was)
 {
+    mlx5_mkey_changed(mkey);
     mkey->free = true;
     mkey->paged = mkey->paged && was;
     set_sig_on(mkey, false);
@@ -170,6 +171,7 @@ void mlx5_mkey_set_context(Mlx5Mkey *mkey, const uint8_t *mkc)
 {
     bool was_free = mkey->free;
 
+    mlx5_mkey_changed(mkey);
     arm_sig(mkey, MLX5_GET(mkc, mkey->mkc, expected_sigerr_count),
             MLX5_GET(mkc, mkc, expected_sigerr_count));
     memmove(mkey->mkc, mkc, sizeof(mkey->mkc));

@@ -121,10 +121,22 @@ typedef struct Mlx5Range {
     uint64_t len;
 } Mlx5Range;
 
+/**
+ * A page that an access found, for the next one like it: bytes [@va, @va + @len)
+ * of @key are at @addr for that domain, queue and access, until any key of the
+ * function changes.
+ */
+typedef struct Mlx5MkeySeen {
+    uint64_t va, len, addr;
+    uint64_t changes;        /* Mlx5Func.mkey_changes then */
+    uint32_t key, access, pdn, qpn;
+} Mlx5MkeySeen;
+
 /** A list of them, which grows and is used again: on the way of each message. */
 typedef struct Mlx5Ranges {
     Mlx5Range *data;
     uint32_t len, room;
+    Mlx5MkeySeen seen;       /* what was put into it last, if it was short */
 } Mlx5Ranges;
 
 Mlx5Ranges *mlx5_ranges_new(void);
@@ -215,6 +227,12 @@ const char *mlx5_mkey_result_name(Mlx5MkeyResult result);
  */
 Mlx5MkeyResult mlx5_mkey_invalidate(Mlx5Func *func, const Mlx5MkeyUser *user,
                                     uint32_t key);
+
+/** What was known of where keys lead is not: context, entries, all of it. */
+static inline void mlx5_mkey_changed(Mlx5Mkey *mkey)
+{
+    mkey->o.func->mkey_changes++;
+}
 
 /* For UMR (rdma/umr.c). */
 

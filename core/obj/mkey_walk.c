@@ -108,6 +108,7 @@ static uint64_t *xlt_room(Mlx5Mkey *mkey, uint64_t unit, uint64_t *n)
 void mlx5_mkey_load(Mlx5Mkey *mkey, uint64_t unit, const uint8_t *entries,
                     uint64_t num_units, uint64_t or_bits)
 {
+    mlx5_mkey_changed(mkey);
     while (num_units) {
         uint64_t n = num_units;
         uint64_t *to = xlt_room(mkey, unit, &n);
@@ -164,6 +165,7 @@ void mlx5_mkey_unload(Mlx5Mkey *mkey)
     Mlx5Xlt *xlt = &mkey->xlt;
     uint64_t units = xlt->first_units;
 
+    mlx5_mkey_changed(mkey);
     if (xlt->more) {
         units += (uint64_t)g_hash_table_size(xlt->more) * MLX5_XLT_CHUNK;
     }
@@ -556,6 +558,47 @@ static Mlx5MkeyResult walk_klm(Walk *w, Mlx5Mkey *mkey, uint64_t va,
     return MLX5_MKEY_OK;
 }
 
+/* ---- what was seen ---- */
+
+static inline bool seen(const Mlx5MkeySeen *s, const Mlx5Func *func,
+                        const Mlx5MkeyUser *user, uint32_t key, uint64_t va,
+                        uint64_t len, uint32_t access)
+{
+    uint64_t off = va - s->va;
+
+    return off < s->len && len && len <= s->len - off && s->key == key &&
+           s->access == access && s->pdn == user->pdn &&
+           s->qpn == user->qpn && s->changes == func->mkey_changes;
+}
+
+/* All of the page at @va that @mkey covers is as good as what was found. */
+static void see(Walk *w, const Mlx5Mkey *mkey, uint32_t key, uint64_t va,
+                uint64_t len)
+{
+    bool pa = mkey->mode == MLX5_MKC_ACCESS_MODE_PA;
+    uint64_t page = pa ? MLX5_DMA_MEMIC : UINT64_C(1) << mkey->log_page_bytes;
+    uint64_t page_va = va & ~(page - 1), first = page_va;
+    uint64_t last = page_va + (page - 1), at = 0;
+
+    if ((!pa && mkey->mode != MLX5_MKC_ACCESS_MODE_MTT) ||
+        len - 1 > last - va) {
+        return;
+    }
+    if (!pa) {
+        at = mlx5_xlt_get(&mkey->xlt, (va - (mkey->start & ~(page - 1))) >>
+                                          mkey->log_page_bytes) & ~(page - 1);
+    }
+    if (!mkey->length64) {
+        first = MAX(first, mkey->start);
+        last = MIN(last, mkey->start + (mkey->span - 1));
+    }
+    w->ranges->seen = (Mlx5MkeySeen){
+        .va = first, .len = last - first + 1, .addr = at + (first - page_va),
+        .changes = w->func->mkey_changes, .key = key, .access = w->access,
+        .pdn = w->user->pdn, .qpn = w->user->qpn,
+    };
+}
+
 /* The key that the request names. */
 static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
 {
@@ -585,12 +628,16 @@ static Mlx5MkeyResult walk_top(Walk *w, uint32_t key, uint64_t va, uint64_t len)
     if (mkey->sig_on) {
         return MLX5_MKEY_SIGNATURE;
     }
-    return walkers[mkey->mode](w, mkey, va, len, 0);
+    result = walkers[mkey->mode](w, mkey, va, len, 0);
+    if (result == MLX5_MKEY_OK) {
+        see(w, mkey, key, va, len);
+    }
+    return result;
 }
 
-Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
-                                 uint32_t key, uint64_t va, uint64_t len,
-                                 uint32_t access, Mlx5Ranges *ranges)
+static G_GNUC_NO_INLINE Mlx5MkeyResult
+walk(Mlx5Func *func, const Mlx5MkeyUser *user, uint32_t key, uint64_t va,
+     uint64_t len, uint32_t access, Mlx5Ranges *ranges)
 {
     Walk w = {
         .func = func,
@@ -601,6 +648,19 @@ Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
     };
 
     return walk_top(&w, key, va, len);
+}
+
+Mlx5MkeyResult mlx5_mkey_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                 uint32_t key, uint64_t va, uint64_t len,
+                                 uint32_t access, Mlx5Ranges *ranges)
+{
+    const Mlx5MkeySeen *s = &ranges->seen;
+
+    if (seen(s, func, user, key, va, len, access)) {
+        mlx5_ranges_join(ranges, (Mlx5Range){ s->addr + (va - s->va), len });
+        return MLX5_MKEY_OK;
+    }
+    return walk(func, user, key, va, len, access, ranges);
 }
 
 Mlx5MkeyResult mlx5_mkey_resolve_memory(Mlx5Mkey *mkey,

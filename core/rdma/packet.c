@@ -81,19 +81,24 @@ static bool copy_bytes(const uint8_t *bytes, Mlx5Func *func, Cursor *dst,
 static bool copy_ranges(Mlx5Func *src_func, Cursor *src, Mlx5Func *func,
                         Cursor *dst, uint64_t len)
 {
-    while (len && src->left && dst->left) {
-        uint64_t n = MIN(src->range->len - src->off,
-                         dst->range->len - dst->off);
+    while (len) {
+        uint64_t n = len;
 
-        n = MIN(n, len);
+        if (!src->left || !dst->left) {
+            return false;
+        }
+        n = MIN(n, src->range->len - src->off);
+        n = MIN(n, dst->range->len - dst->off);
         if (!copy_run(src_func, src, func, dst, n)) {
             return false;
         }
         len -= n;
-        cursor_advance(src, n);
-        cursor_advance(dst, n);
+        if (len) {
+            cursor_advance(src, n);
+            cursor_advance(dst, n);
+        }
     }
-    return len == 0;
+    return true;
 }
 
 bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,

@@ -301,9 +301,11 @@ START_TEST(access_checks)
     mkey->qpn = 0x77;
     ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_OK);
     mkey->pdn++;
+    mlx5_mkey_changed(mkey);
     ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_PD);
     mkey->pdn--;
     mkey->free = true;
+    mlx5_mkey_changed(mkey);
     ck_assert_int_eq(resolve(key, 0, 1, 1, r), MLX5_MKEY_FREE);
     mlx5_ranges_free(r);
 }

@@ -75,6 +75,100 @@ static void compare(uint32_t key, uint64_t start, uint64_t off, uint64_t len,
     }
 }
 
+/* --- what was seen --- */
+
+#define SEEN_START 0x12340100u
+#define SEEN_LEN 0x1e00u         /* to 0x100 before the end of its two pages */
+#define SEEN_ACCESS (MLX5_ACCESS_LOCAL_READ | MLX5_ACCESS_REMOTE_READ)
+
+/* A key whose first page was seen. */
+static Mlx5Mkey *seen_key(uint32_t *key)
+{
+    static const uint64_t pages[] = { 0x7000, 0x3000 };
+
+    *key = t_mkey_mtt(h, pdn, SEEN_START, SEEN_LEN, 12, SEEN_ACCESS, pages, 2);
+    ck_assert_int_eq(resolve(*key, SEEN_START + 8, 8, MLX5_ACCESS_LOCAL_READ),
+                     MLX5_MKEY_OK);
+    return mlx5_mkey_find(h->func, *key);
+}
+
+static Mlx5MkeyResult again(uint32_t key, uint64_t off, uint64_t len)
+{
+    return resolve(key, SEEN_START + off, len, MLX5_ACCESS_LOCAL_READ);
+}
+
+static void lies_at(uint32_t key, uint64_t off, uint64_t addr)
+{
+    ck_assert_int_eq(again(key, off, 8), MLX5_MKEY_OK);
+    ck_assert_uint_eq(r->len, 1);
+    ck_assert_uint_eq(RANGE(0).addr, addr);
+    ck_assert_uint_eq(RANGE(0).len, 8);
+}
+
+/* No more is known of a page than that an access like the first is good. */
+START_TEST(seen_is_checked)
+{
+    Mlx5MkeyUser other = t_user(pdn + 1);
+    uint32_t key;
+
+    seen_key(&key);
+    lies_at(key, 0, 0x7100);
+    lies_at(key, 0xef8, 0x7ff8);
+    lies_at(key, 0xf00, 0x3000);
+    lies_at(key, 0x1df8, 0x3ef8);
+    lies_at(key, 0, 0x7100);
+    ck_assert_int_eq(again(key, 0xefc, 8), MLX5_MKEY_OK);
+    ck_assert_uint_eq(r->len, 2);
+    ck_assert_int_eq(again(key, 0, 0), MLX5_MKEY_OK);
+    ck_assert_uint_eq(r->len, 0);
+    ck_assert_int_eq(again(key, -1, 8), MLX5_MKEY_BOUNDS);
+    ck_assert_int_eq(again(key, 0, UINT64_MAX), MLX5_MKEY_BOUNDS);
+    lies_at(key, 0x1df8, 0x3ef8);
+    ck_assert_int_eq(again(key, 0x1df9, 8), MLX5_MKEY_BOUNDS);
+    ck_assert_int_eq(again(key ^ 1, 0x1df8, 8), MLX5_MKEY_UNKNOWN);
+    ck_assert_int_eq(resolve(key, SEEN_START + 0x1df8, 8,
+                             MLX5_ACCESS_LOCAL_WRITE), MLX5_MKEY_ACCESS);
+    ck_assert_int_eq(mlx5_mkey_resolve(h->func, &other, key,
+                                       SEEN_START + 0x1df8, 8,
+                                       MLX5_ACCESS_LOCAL_READ, r),
+                     MLX5_MKEY_PD);
+}
+END_TEST
+
+/* Nothing is known of it when anything of a key has changed. */
+START_TEST(seen_is_forgotten)
+{
+    uint8_t entry[8], mkc[MLX5_ST_SZ_BYTES(mkc)];
+    TestCmd c = { 0 };
+    uint32_t key;
+    Mlx5Mkey *mkey = seen_key(&key);
+
+    mlx5_prm_set(entry, 0, 64, 0x9000 | MLX5_MTT_RD);
+    mlx5_mkey_load(mkey, 0, entry, 1, 0);
+    lies_at(key, 0, 0x9100);
+    memcpy(mkc, mkey->mkc, sizeof(mkc));
+    MLX5_SET(mkc, mkc, lr, 0);
+    mlx5_mkey_set_context(mkey, mkc);
+    ck_assert_int_eq(again(key, 0, 8), MLX5_MKEY_ACCESS);
+    MLX5_SET(mkc, mkc, lr, 1);
+    MLX5_SET(mkc, mkc, qpn, 0x78);
+    mlx5_mkey_set_context(mkey, mkc);
+    ck_assert_int_eq(again(key, 0, 8), MLX5_MKEY_QPN);
+    MLX5_SET(mkc, mkc, qpn, t_user(pdn).qpn);
+    MLX5_SET(mkc, mkc, en_rinval, 1);
+    mlx5_mkey_set_context(mkey, mkc);
+    lies_at(key, 0, 0x9100);
+    ck_assert_int_eq(mlx5_mkey_invalidate(h->func, &(Mlx5MkeyUser){
+        .pdn = pdn, .qpn = t_user(pdn).qpn }, key), MLX5_MKEY_OK);
+    ck_assert_int_eq(again(key, 0, 8), MLX5_MKEY_FREE);
+    mlx5_mkey_set_context(mkey, mkc);
+    lies_at(key, 0, 0x9100);
+    MLX5_SET(destroy_mkey_in, c.in, mkey_index, key >> 8);
+    t_ok(h, &c, mlx5_cmd_destroy_mkey, MLX5_ST_SZ_BYTES(destroy_mkey_in));
+    ck_assert_int_eq(again(key, 0, 8), MLX5_MKEY_UNKNOWN);
+}
+END_TEST
+
 #define KLM_N 7
 static const uint32_t klm_size[KLM_N] = { 1, 100, 4096, 3, 500, 1, 64 };
 
@@ -329,6 +423,8 @@ int main(void)
 
     tcase_set_timeout(tc, 60); /* a loaded machine under sanitizers */
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, seen_is_checked);
+    tcase_add_test(tc, seen_is_forgotten);
     tcase_add_test(tc, klm_list);
     tcase_add_test(tc, klm_list_ends);
     tcase_add_test(tc, nowhere_is_not_joined);
