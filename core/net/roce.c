@@ -30,7 +30,8 @@ static uint64_t header_bytes(const Mlx5Pkt *pkt)
 /* Only the last packet can have a pad: path MTUs are multiples of four. */
 static inline Mlx5Traffic run_traffic(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
-    uint64_t headers = header_bytes(pkt) + mlx5_roce_ext_bytes(pkt, r);
+    uint64_t headers = header_bytes(pkt) +
+                       mlx5_roce_ext_bytes(pkt, r->first, r->last);
 
     return (Mlx5Traffic){ .packets = r->packets,
                           .octets = r->packets * headers + r->len +

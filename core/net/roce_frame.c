@@ -141,14 +141,14 @@ static const uint8_t *opcodes_of(Mlx5PktOp op)
     return opcode[op];
 }
 
-static inline uint8_t opcode_of(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
+static inline uint8_t opcode_of(const Mlx5Pkt *pkt, bool first, bool last)
 {
-    uint8_t form = (r->first ? FIRST : 0) | (r->last ? LAST : 0);
+    uint8_t form = (first ? FIRST : 0) | (last ? LAST : 0);
 
     if (G_UNLIKELY(pkt->op == MLX5_PKT_CNP)) {
         return OPCODE_CNP;
     }
-    if (r->last && (pkt->has_imm || pkt->has_inv)) {
+    if (last && (pkt->has_imm || pkt->has_inv)) {
         form |= pkt->has_imm ? IMM : INV;
     }
     return pkt->svc << 5 | opcodes_of(pkt->op)[form >> FORM_SHIFT];
@@ -156,7 +156,7 @@ static inline uint8_t opcode_of(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 
 uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
 {
-    return opcode_of(pkt, r);
+    return opcode_of(pkt, r->first, r->last);
 }
 
 static uint32_t service_bytes(uint8_t opcode, const Kind *k)
@@ -178,9 +178,9 @@ static inline uint32_t ext_bytes(uint8_t opcode)
     return k->bytes + service_bytes(opcode, k);
 }
 
-uint32_t mlx5_roce_ext_bytes(const Mlx5Pkt *pkt, const Mlx5RoceRun *r)
+uint32_t mlx5_roce_ext_bytes(const Mlx5Pkt *pkt, bool first, bool last)
 {
-    return ext_bytes(opcode_of(pkt, r));
+    return ext_bytes(opcode_of(pkt, first, last));
 }
 
 /* Writing */

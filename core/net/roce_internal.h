@@ -29,8 +29,11 @@ typedef struct Mlx5RoceRun {
 
 /** BTH opcode of the packets in @r. */
 uint8_t mlx5_roce_opcode(const Mlx5Pkt *pkt, const Mlx5RoceRun *r);
-/** Bytes of headers, behind the BTH, that the packets in @r have. */
-uint32_t mlx5_roce_ext_bytes(const Mlx5Pkt *pkt, const Mlx5RoceRun *r);
+/**
+ * Bytes of headers, behind the BTH, that a packet of @pkt has, which begins or
+ * ends the message or not.
+ */
+uint32_t mlx5_roce_ext_bytes(const Mlx5Pkt *pkt, bool first, bool last);
 /**
  * Write Ethernet to BTH for a packet with @behind bytes behind its BTH.
  * Return: their bytes.

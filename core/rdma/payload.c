@@ -170,7 +170,7 @@ Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
 }
 
 /* Copy what @result, of translating our side, allows. */
-static Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
+static inline Mlx5Payload copy_to_local(Mlx5Func *func, const Mlx5Pkt *pkt,
                                  Mlx5Payload result)
 {
     Mlx5Rdma *rdma = func->rdma;

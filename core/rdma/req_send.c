@@ -47,12 +47,12 @@ static void fill(Mlx5QpEngine *e, Mlx5SendReq *req, uint64_t off, Mlx5Pkt *pkt)
     }
 }
 
-/* Where it goes. Return: false if there is no way. */
+/* Where it goes, after fill(). Return: false if there is no way. */
 static bool fill_path(Mlx5QpEngine *e, const Mlx5SendReq *req, Mlx5Pkt *pkt)
 {
     return pkt->svc == MLX5_SVC_DC
                ? mlx5_path_datagram(e->qp, &req->wqe.av, pkt)
-               : mlx5_path_header(e)->connected;
+               : e->header->connected;
 }
 
 static bool is_acked(Mlx5PktService svc)
@@ -177,12 +177,11 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     Mlx5Requester *r = &e->req;
     uint64_t total = req->wqe.length, off = r->cur_off;
     uint64_t len = MIN(total - off, piece_max(e->qp));
-    bool last = off + len == total, reliable;
+    bool last = off + len == total;
     Mlx5Payload result = MLX5_PAYLOAD_OK;
     Mlx5Pkt pkt;
 
     fill(e, req, off, &pkt);
-    reliable = pkt.svc != MLX5_SVC_UC;
     /* A long message is checked whole before its first packet leaves. */
     if (off == 0 && !last &&
         !mlx5_payload_check(e->qp, &req->wqe, MLX5_ACCESS_LOCAL_READ)) {
@@ -201,9 +200,6 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
     }
     pkt.npsn = mlx5_psn_count(len, pkt.mtu_bytes);
     r->cur_off += len;
-    /* Held back, the message may take longer than the answer's timer; on a
-     * wire the answer opens the window. */
-    pkt.ackreq = G_UNLIKELY(e->qp->req_pace || r->wire) && is_acked(pkt.svc);
     if (last) {
         fill_last(req, &pkt);
         advance(r);
@@ -211,11 +207,15 @@ static bool send_message(Mlx5QpEngine *e, Mlx5SendReq *req)
         pkt.more = len <= MORE_BYTES && pkt.svc != MLX5_SVC_DC &&
                    !e->qp->req_pace && !r->wire &&
                    (r->cur != r->tail || r->posted != r->fetched);
+    } else {
+        /* Held back, the message may take longer than the answer's timer; on
+         * a wire the answer opens the window. */
+        pkt.ackreq = (e->qp->req_pace || r->wire) && is_acked(pkt.svc);
     }
     if (fill_path(e, req, &pkt)) {
         emit(e, &pkt);
     }
-    if (last && !reliable) {
+    if (last && pkt.svc == MLX5_SVC_UC) {
         sent_unreliable(e, req);
     }
     return true;

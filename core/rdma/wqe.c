@@ -72,7 +72,7 @@ static const uint8_t *take(Cursor *c, uint32_t bytes)
     return p;
 }
 
-static void parse_ctrl(Mlx5SendWqe *wqe)
+static inline void parse_ctrl(Mlx5SendWqe *wqe)
 {
     const uint8_t *p = wqe->raw;
 
