@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a message costs core: lists of 32 small writes between two connected
- * queue pairs of one function, their completions taken, as
- * `ib_write_bw -s 8 -q 16 -l 32` posts them. Prints what core asked the host
- * for, a message, and fails if that is more than it has to be; under callgrind
- * its instructions are counted, which no other work of the machine changes:
+ * What a message costs core, between two connected queue pairs of one function:
  *
- *   CK_FORK=no valgrind --tool=callgrind --toggle-collect=ring \
- *       core/tests/count-messages
+ *   lists   32 small writes a doorbell, one completion for them, as
+ *           `ib_write_bw -s 8 -q 16 -l 32` posts them
+ *   sends   one of 64 bytes a doorbell, as `ib_send_bw -s 64` without BlueFlame
+ *
+ * Prints what core asked the host for, a message, and fails if that is more
+ * than it has to be; under callgrind its instructions are counted, which no
+ * other work of the machine changes:
+ *
+ *   CK_FORK=no CK_RUN_CASE=lists valgrind --tool=callgrind \
+ *       --toggle-collect=ring core/tests/count-messages
  */
 #include <stdio.h>
 
@@ -15,6 +19,7 @@
 
 #define LIST 32u
 #define BYTES 8u
+#define SEND_BYTES 64u
 /* Lists before those that count: every ring goes round, all caches are made. */
 #define WARM 32u
 #define CACHED 65536u
@@ -161,31 +166,36 @@ static double lists(void)
     return asked_for ? g_ascii_strtod(asked_for, NULL) : 500;
 }
 
-/* Check's assertions, which the helpers make, need a running test. */
-START_TEST(count)
+/* Memory registered as drivers do it: a key with a list of its pages. */
+static uint32_t page_key(RTest *t)
 {
-    Mlx5HostOps ops = fake_host_ops;
-    RTest *t = r_new(MLX5_QP_ST_RC);
-    double n = lists() * LIST;
+    static const uint64_t pages[] = { R_DATA, R_DATA + 4096 };
 
-    ops.dma_read = count_read;
-    ops.dma_write = count_write;
-    ops.dma_copy = count_copy;
-    ops.dma_map = count_map;
-    ops.irq_notify = count_irq;
-    ops.work_kick = count_kick;
-    ops.clock_ns = count_clock;
-    t->h->func->ops = &ops;
+    return t_mkey_mtt(t->h, t->pdn, R_DATA, 2 * 4096, 12, T_ALL_ACCESS, pages,
+                      2);
+}
+
+static RTest *begin(Mlx5HostOps *ops)
+{
+    RTest *t = r_new(MLX5_QP_ST_RC);
+
+    *ops = fake_host_ops;
+    ops->dma_read = count_read;
+    ops->dma_write = count_write;
+    ops->dma_copy = count_copy;
+    ops->dma_map = count_map;
+    ops->irq_notify = count_irq;
+    ops->work_kick = count_kick;
+    ops->clock_ns = count_clock;
+    t->h->func->ops = ops;
+    t->key = page_key(t);
     r_connect(t, 100);
     fake_host_work(t->h);
-    for (uint32_t i = 0; i < WARM + lists(); i++) {
-        if (i == WARM) {
-            memset(&asked, 0, sizeof(asked));
-            us = 0;
-        }
-        post_list(t);
-        r_sent(&t->a, (i + 1) * LIST - 1, MLX5_OPCODE_RDMA_WRITE);
-    }
+    return t;
+}
+
+static void end(RTest *t, double n)
+{
     printf("a message: %.2f reads, %.2f writes, %.2f copies, %.2f mappings, "
            "%.2f looks at the clock, %.2f wake-ups, %.2f interrupts, "
            "%.2f allocations\n",
@@ -193,9 +203,6 @@ START_TEST(count)
            asked.maps / n, asked.clocks / n, asked.kicks / n, asked.irqs / n,
            asked.allocations / n);
     printf("%.0f ns\n", us * 1e3 / n);
-    /* A list is read at once, and its completion and event written. */
-    ck_assert_uint_le(asked.reads, lists() * 3);
-    ck_assert_uint_le(asked.writes, lists() * 2);
     ck_assert_uint_eq(asked.copies, n);
     ck_assert_uint_eq(asked.maps + asked.kicks, 0);
 #ifndef __SANITIZE_ADDRESS__
@@ -205,15 +212,81 @@ START_TEST(count)
     t->h->func->ops = &fake_host_ops;
     r_free(t);
 }
+
+static void forget_warming(void)
+{
+    memset(&asked, 0, sizeof(asked));
+    us = 0;
+}
+
+/* Check's assertions, which the helpers make, need a running test. */
+START_TEST(count_lists)
+{
+    Mlx5HostOps ops;
+    RTest *t = begin(&ops);
+
+    for (uint32_t i = 0; i < WARM + lists(); i++) {
+        if (i == WARM) {
+            forget_warming();
+        }
+        post_list(t);
+        r_sent(&t->a, (i + 1) * LIST - 1, MLX5_OPCODE_RDMA_WRITE);
+    }
+    /* A list is read at once, and its completion and event written. */
+    ck_assert_uint_le(asked.reads, lists() * 3);
+    ck_assert_uint_le(asked.writes, lists() * 2);
+    end(t, lists() * LIST);
+}
+END_TEST
+
+static void post_send(RTest *t, bool complete)
+{
+    RWqe w = r_wqe(MLX5_OPCODE_SEND);
+
+    MLX5_SET(wqe_ctrl, w.b, ce, complete ? 2 : 0);
+    r_data(&w, R_DATA, SEND_BYTES, t->key);
+    r_recv(&t->b, R_DATA + 4096, SEND_BYTES);
+    r_put(&t->a, &w);
+    ring(t);
+}
+
+START_TEST(count_sends)
+{
+    Mlx5HostOps ops;
+    RTest *t = begin(&ops);
+    uint32_t n = lists() * LIST, warm = WARM * LIST;
+
+    for (uint32_t i = 0; i < warm + n; i++) {
+        bool complete = i % LIST == LIST - 1;
+
+        if (i == warm) {
+            forget_warming();
+        }
+        post_send(t, complete);
+        r_received(&t->b, i, MLX5_CQE_RESP_SEND, SEND_BYTES);
+        if (complete) {
+            r_sent(&t->a, i, MLX5_OPCODE_SEND);
+        }
+    }
+    /* Two doorbell records, two WQEs and now and then how far a completion
+     * queue was read; a completion and its owner, and some of the sender's. */
+    ck_assert_uint_le(asked.reads, n * 4 + n / LIST);
+    ck_assert_uint_le(asked.writes, 2 * (n + n / LIST));
+    end(t, n);
+}
 END_TEST
 
 int main(void)
 {
     Suite *s = suite_create("count-messages");
-    TCase *tc = tcase_create("count-messages");
+    TCase *lists_case = tcase_create("lists");
+    TCase *sends_case = tcase_create("sends");
 
-    suite_add_tcase(s, tc);
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, count);
+    suite_add_tcase(s, lists_case);
+    suite_add_tcase(s, sends_case);
+    tcase_set_timeout(lists_case, 60);
+    tcase_set_timeout(sends_case, 60);
+    tcase_add_test(lists_case, count_lists);
+    tcase_add_test(sends_case, count_sends);
     return t_main(s);
 }
