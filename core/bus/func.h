@@ -104,6 +104,7 @@ struct Mlx5Func {
     uint32_t flow_counters;  /* of all bulks together */
     Mlx5Stats stats;
     Mlx5Fw *fw;
+    struct Mlx5Vport *vport; /* of @fw, for fw/vport.h */
     Mlx5ObjTables *obj;
     Mlx5Pacer *pacer;
     Mlx5Cong *cong;

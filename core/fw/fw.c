@@ -7,6 +7,7 @@
 void mlx5_fw_new(Mlx5Func *func)
 {
     func->fw = g_new0(Mlx5Fw, 1);
+    func->vport = &func->fw->vport;
     mlx5_cmdq_init(func);
     mlx5_caps_new(func);
     mlx5_pages_new(func);
@@ -48,6 +49,7 @@ void mlx5_fw_free(Mlx5Func *func)
     mlx5_caps_free(func);
     mlx5_pages_free(func);
     mlx5_vport_reset(func);
+    func->vport = NULL;
     g_clear_pointer(&func->fw, g_free);
 }
 

@@ -24,11 +24,6 @@ static const uint32_t list_limit_off[] = {
     [MLX5_VPORT_LIST_VLAN] = MLX5_BIT_OFF(cmd_hca_cap, log_max_vlan_list),
 };
 
-Mlx5Vport *mlx5_vport(Mlx5Func *func)
-{
-    return &func->fw->vport;
-}
-
 void mlx5_vport_qkey_violation(Mlx5Func *func)
 {
     uint16_t *n = &func->fw->vport.qkey_violations;

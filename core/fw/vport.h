@@ -55,7 +55,10 @@ typedef struct Mlx5Vport {
     Mlx5VportCounters counters;
 } Mlx5Vport;
 
-Mlx5Vport *mlx5_vport(Mlx5Func *func);
+static inline Mlx5Vport *mlx5_vport(Mlx5Func *func)
+{
+    return func->vport;
+}
 
 /** Count a datagram that came with another Q_Key than its queue pair's. */
 void mlx5_vport_qkey_violation(Mlx5Func *func);

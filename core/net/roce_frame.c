@@ -121,24 +121,30 @@ static bool has_payload(Mlx5PktOp op)
  * for with every packet, also inside the card. An operation without payload has
  * its one opcode in every form.
  */
-static const uint8_t *opcodes_of(Mlx5PktOp op)
+static uint8_t opcodes[MLX5_PKT_OP_COUNT][1 << (8 - FORM_SHIFT)];
+
+static G_GNUC_NO_INLINE void fill_opcodes(void)
 {
-    static uint8_t opcode[MLX5_PKT_OP_COUNT][1 << (8 - FORM_SHIFT)];
+    for (uint8_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        const Kind *k = &kinds[i];
+
+        if (k->known && has_payload(k->op)) {
+            opcodes[k->op][(k->flags & FORM) >> FORM_SHIFT] = i;
+        } else if (k->known) {
+            memset(opcodes[k->op], i, sizeof(opcodes[k->op]));
+        }
+    }
+}
+
+static inline const uint8_t *opcodes_of(Mlx5PktOp op)
+{
     static gsize filled;
 
     if (g_once_init_enter(&filled)) {
-        for (uint8_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-            const Kind *k = &kinds[i];
-
-            if (k->known && has_payload(k->op)) {
-                opcode[k->op][(k->flags & FORM) >> FORM_SHIFT] = i;
-            } else if (k->known) {
-                memset(opcode[k->op], i, sizeof(opcode[k->op]));
-            }
-        }
+        fill_opcodes();
         g_once_init_leave(&filled, 1);
     }
-    return opcode[op];
+    return opcodes[op];
 }
 
 static inline uint8_t opcode_of(const Mlx5Pkt *pkt, bool first, bool last)

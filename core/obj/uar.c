@@ -80,12 +80,13 @@ static void send_doorbell(Mlx5Func *func, Mlx5Uar *uar, uint32_t offset,
     }
 }
 
+/* The one that is written with each message comes first. */
 static const UarRegister registers[] = {
+    { MLX5_UAR_BF, 0x1000, 4 | 8, send_doorbell },
     { MLX5_UAR_CQ_ARM, MLX5_UAR_CQ_ARM + 8, 4 | 8, cq_arm },
     { MLX5_UAR_EQ_ARM, MLX5_UAR_EQ_ARM + 4, 4, eq_update },
     { MLX5_UAR_EQ_UPDATE, MLX5_UAR_EQ_UPDATE + 4, 4, eq_update },
     { MLX5_UAR_DBR_LESS, MLX5_UAR_DBR_LESS + 8, 8, send_doorbell },
-    { MLX5_UAR_BF, 0x1000, 4 | 8, send_doorbell },
 };
 
 static const UarRegister *find_register(uint32_t offset, unsigned size)

@@ -22,10 +22,14 @@ static bool overlap(const Mlx5WqeData *d, uint64_t at, uint64_t off,
     return true;
 }
 
-Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
-                                 const Mlx5WqeData *data, uint32_t num,
-                                 uint64_t off, uint64_t len, uint32_t access,
-                                 Mlx5Ranges *ranges)
+/*
+ * Append to @ranges where bytes [@off, @off + @len) of the pieces are; a key
+ * refuses if they are shorter. After a fault @ranges holds what comes before.
+ */
+static inline Mlx5Payload resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
+                                  const Mlx5WqeData *data, uint32_t num,
+                                  uint64_t off, uint64_t len, uint32_t access,
+                                  Mlx5Ranges *ranges)
 {
     /* @off becomes what is still to be passed over, @len to be found. */
     for (const Mlx5WqeData *d = data; len && d < data + num; d++) {
@@ -158,9 +162,8 @@ Mlx5Payload mlx5_payload_gather(Mlx5Qp *qp, const Mlx5SendWqe *wqe,
         return gather_flat(qp, wqe, off, len, pkt);
     }
     mlx5_ranges_clear(rdma->remote);
-    result = mlx5_payload_resolve(qp->o.func, &user, wqe->data, wqe->num_data,
-                                  off, len, MLX5_ACCESS_LOCAL_READ,
-                                  rdma->remote);
+    result = resolve(qp->o.func, &user, wqe->data, wqe->num_data, off, len,
+                     MLX5_ACCESS_LOCAL_READ, rdma->remote);
     if (result == MLX5_PAYLOAD_FAULT) {
         pkt->len = mlx5_payload_part(rdma->remote, pkt->mtu_bytes);
     }
@@ -248,10 +251,9 @@ Mlx5Payload mlx5_payload_scatter(Mlx5Func *func, const Mlx5MkeyUser *user,
         return scatter_pieces(func, user, data, num, off, pkt);
     }
     mlx5_ranges_clear(local);
-    return copy_to_local(func, pkt,
-                         mlx5_payload_resolve(func, user, data, num, off,
-                                              pkt->len, MLX5_ACCESS_LOCAL_WRITE,
-                                              local));
+    return copy_to_local(func, pkt, resolve(func, user, data, num, off,
+                                            pkt->len, MLX5_ACCESS_LOCAL_WRITE,
+                                            local));
 }
 
 Mlx5Payload mlx5_payload_write(Mlx5QpEngine *e, uint32_t rkey, uint64_t va,

@@ -298,14 +298,6 @@ static inline Mlx5Payload mlx5_payload_from_key(Mlx5MkeyResult result)
            : result == MLX5_MKEY_FAULT ? MLX5_PAYLOAD_FAULT
                                        : MLX5_PAYLOAD_KEY;
 }
-/**
- * Append to @ranges where bytes [@off, @off + @len) of the pieces are; a key
- * refuses if they are shorter. After a fault @ranges holds what comes before.
- */
-Mlx5Payload mlx5_payload_resolve(Mlx5Func *func, const Mlx5MkeyUser *user,
-                                 const Mlx5WqeData *data, uint32_t num,
-                                 uint64_t off, uint64_t len, uint32_t access,
-                                 Mlx5Ranges *ranges);
 /** Bytes in @ranges, in whole packets of @mtu: what may go before a fault. */
 uint64_t mlx5_payload_part(const Mlx5Ranges *ranges, uint32_t mtu);
 /**

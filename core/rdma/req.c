@@ -188,7 +188,7 @@ static uint8_t verdict(const Mlx5Qp *qp, uint16_t avail, Mlx5WqeError error,
 }
 
 /* Sequence numbers a parsed request uses; local ones use none. */
-static void number(Mlx5QpEngine *e, Mlx5SendReq *req)
+static inline void number(Mlx5QpEngine *e, Mlx5SendReq *req)
 {
     const Mlx5SendWqe *w = &req->wqe;
 

@@ -13,21 +13,19 @@
 /* A read up to here is answered in the asker's turn. */
 #define READ_AT_ONCE 4096
 
-static Mlx5Pkt answer(Mlx5QpEngine *e, const Mlx5RespItem *item)
+static void answer(Mlx5QpEngine *e, const Mlx5RespItem *item, Mlx5Pkt *pkt)
 {
-    Mlx5Pkt pkt = mlx5_path_header(e)->pkt;
-
-    pkt.op = item->op;
-    pkt.first = true;
-    pkt.last = true;
-    pkt.psn = item->psn;
-    pkt.npsn = item->npsn;
-    pkt.syndrome = item->syndrome;
-    pkt.paging = item->paging;
-    pkt.msn = item->msn;
-    pkt.swap_add = item->value;
-    pkt.dc_conn = e->resp.dc_conn;
-    return pkt;
+    *pkt = mlx5_path_header(e)->pkt;
+    pkt->op = item->op;
+    pkt->first = true;
+    pkt->last = true;
+    pkt->psn = item->psn;
+    pkt->npsn = item->npsn;
+    pkt->syndrome = item->syndrome;
+    pkt->paging = item->paging;
+    pkt->msn = item->msn;
+    pkt->swap_add = item->value;
+    pkt->dc_conn = e->resp.dc_conn;
 }
 
 static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
@@ -41,9 +39,10 @@ static void emit(Mlx5QpEngine *e, Mlx5Pkt *pkt)
 static void emit_ack(Mlx5QpEngine *e, const Mlx5RespItem *item)
 {
     Mlx5Qp *qp = e->qp;
-    Mlx5Pkt pkt = answer(e, item);
+    Mlx5Pkt pkt;
 
     mlx5_resp_pay(e);
+    answer(e, item, &pkt);
     emit(e, &pkt);
     if (item->fatal && qp->state != MLX5_QP_STATE_ERR) {
         mlx5_qp_set_state(qp, MLX5_QP_STATE_ERR);
@@ -132,8 +131,9 @@ static bool read_waits(Mlx5QpEngine *e, const Mlx5RespItem *item)
 static void emit_read(Mlx5QpEngine *e, const Mlx5RespItem *item, uint64_t len)
 {
     Mlx5Rdma *rdma = mlx5_engine_rdma(e->qp);
-    Mlx5Pkt pkt = answer(e, item);
+    Mlx5Pkt pkt;
 
+    answer(e, item, &pkt);
     pkt.first = item->sent == 0;
     pkt.last = item->sent + len == item->len;
     pkt.psn = mlx5_psn_add(item->psn, item->sent / pkt.mtu_bytes);
