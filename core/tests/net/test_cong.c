@@ -334,6 +334,44 @@ START_TEST(ect)
 }
 END_TEST
 
+static void write_reg(NTest *n, uint32_t id, const uint8_t *reg, uint32_t len)
+{
+    TestCmd c = { 0 };
+
+    MLX5_SET(access_register_in, c.in, register_id, id);
+    memcpy(c.in + MLX5_ST_SZ_BYTES(access_register_in), reg, len);
+    t_ok(n->t[0]->h, &c, mlx5_cmd_access_register,
+         MLX5_ST_SZ_BYTES(access_register_in) + len);
+}
+
+/* The priority comes from where the port says, and at once. */
+START_TEST(ect_by_dscp)
+{
+    NTest *n = connected(MLX5_QP_ST_RC);
+    uint8_t *ads = MLX5_ADDR_OF(qpc, n->t[0]->a.qp->qpc, primary_address_path);
+    uint8_t qpts[MLX5_ST_SZ_BYTES(qpts_reg)] = { 0 };
+    uint8_t qpdpm[MLX5_ST_SZ_BYTES(qpdpm_reg)] = { 0 };
+    uint32_t entry = MLX5_BIT_OFF(qpdpm_reg, dscp) +
+                     26 * MLX5_BITS_qpdpm_dscp_reg;
+
+    MLX5_SET(ads, ads, tclass, 26 << 2);
+    set_status(n, 0, 1, 0, false);
+    post_write(n, 0, 1);
+    ck_assert_uint_eq(frame(n, 0)[15], 26 << 2);
+    MLX5_SET(qpts_reg, qpts, local_port, 1);
+    MLX5_SET(qpts_reg, qpts, trust_state, 2);
+    write_reg(n, 0x4002, qpts, sizeof(qpts));
+    post_write(n, 0, 1);
+    ck_assert_uint_eq(frame(n, 2)[15], 26 << 2 | 2);
+    MLX5_SET(qpdpm_reg, qpdpm, local_port, 1);
+    mlx5_prm_set(qpdpm, entry + MLX5_BIT_OFF(qpdpm_dscp_reg, e), 1, 1);
+    write_reg(n, 0x4013, qpdpm, sizeof(qpdpm));
+    post_write(n, 0, 1);
+    ck_assert_uint_eq(frame(n, 4)[15], 26 << 2);
+    n_free(n);
+}
+END_TEST
+
 /* RoCE v1 has no ECN (annex A16); IPv6 has it in another place. */
 START_TEST(ect_elsewhere)
 {
@@ -787,6 +825,7 @@ int main(void)
     tcase_add_test(t, refusals);
     tcase_add_test(t, off);
     tcase_add_test(t, ect);
+    tcase_add_test(t, ect_by_dscp);
     tcase_add_loop_test(t, ect_elsewhere, 0, 1);
     tcase_add_loop_test(t, ect_elsewhere, 2, 3);
     tcase_add_test(t, one_cnp);
