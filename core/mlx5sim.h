@@ -189,6 +189,7 @@ typedef struct Mlx5FuncProps {
     bool port_manager;       /* the port is this function's to configure */
     bool dcb;                /* priorities by DSCP, traffic classes, ETS */
     bool congestion;         /* congestion control of RoCE */
+    bool resource_dump;      /* what the card holds of an object, raw */
     bool deterministic;      /* all work on the ringing thread */
     bool cmd_reorder;        /* complete commands out of order (a test aid) */
     /**

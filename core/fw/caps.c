@@ -42,6 +42,8 @@ static const struct {
                                 MLX5_BIT_OFF(cmd_hca_cap, event_cap) },
     [MLX5_CAP_GROUP_QOS] = { 0xc, &mlx5_layout_qos_cap,
                              MLX5_BIT_OFF(cmd_hca_cap, qos) },
+    [MLX5_CAP_GROUP_DEBUG] = { 0xd, &mlx5_layout_debug_cap,
+                               MLX5_BIT_OFF(cmd_hca_cap, debug) },
     [MLX5_CAP_GROUP_GENERAL_2] = { 0x20, &mlx5_layout_cmd_hca_cap_2,
                                    MLX5_BIT_OFF(cmd_hca_cap, hca_cap_2) },
 };

@@ -12,6 +12,7 @@
 #include "fw/fw.h"
 #include "fw/lower.h"
 #include "fw/port.h"
+#include "fw/reg.h"
 #include "fw/roce.h"
 #include "fw/vport.h"
 
@@ -26,6 +27,7 @@ typedef enum Mlx5CapGroup {
     MLX5_CAP_GROUP_DEVICE_MEMORY,
     MLX5_CAP_GROUP_EVENTS,
     MLX5_CAP_GROUP_QOS,
+    MLX5_CAP_GROUP_DEBUG,
     MLX5_CAP_GROUP_GENERAL_2,
     MLX5_CAP_GROUP_COUNT
 } Mlx5CapGroup;
@@ -191,16 +193,6 @@ void mlx5_vport_reset(Mlx5Func *func);
 void mlx5_port_reset(Mlx5Func *func);
 
 /* reg_port.c: rows of the register table in reg.c. */
-typedef struct Mlx5RegAccess {
-    bool write;
-    const uint8_t *in;       /* register data, zero padded to @bytes */
-    uint8_t *out;            /* zeroed, @bytes of room */
-    uint32_t bytes;
-    uint32_t argument;
-} Mlx5RegAccess;
-
-
-typedef void Mlx5RegHandler(Mlx5Func *func, Mlx5Cmd *cmd, Mlx5RegAccess *acc);
 /** Set the bits of the 128 registers from @first on that exist; bit 0 last. */
 void mlx5_reg_mask(uint32_t first, uint8_t mask[16]);
 Mlx5RegHandler mlx5_reg_pmtu, mlx5_reg_paos, mlx5_reg_pmlp, mlx5_reg_pcmr,

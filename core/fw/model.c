@@ -103,6 +103,7 @@ void mlx5_func_props_default(Mlx5FuncProps *props)
         .rss = true,
         .dcb = true,
         .congestion = true,
+        .resource_dump = true,
         .mpw = true,
         .striding_rq = true,
         .tunnel = true,

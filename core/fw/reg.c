@@ -102,6 +102,7 @@ static const struct {
     { 0xb001, LAYOUT(sbpr_reg), true, mlx5_reg_sbpr },
     { 0xb002, LAYOUT(sbcm_reg), true, mlx5_reg_sbcm },
     { 0xb01f, LAYOUT(sbcam_reg), false, mlx5_reg_sbcam },
+    { 0xc000, LAYOUT(resource_dump), true, mlx5_reg_resource_dump },
 #undef LAYOUT
 };
 

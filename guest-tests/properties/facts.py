@@ -35,6 +35,7 @@ CAPS = [  # name, group, place of the field's first bit, bits
     ("vport_group_manager", 0, 0x1a0, 1),
     ("swp", 1, 0x20, 1),
     ("ets", 0, 0x1a5, 1),
+    ("resource_dump", 0xd, 0x9, 1),
     ("sctr_data_cqe", 0, 0x215, 1),
     ("flow_counter_bulk_alloc", 0, 0x310, 8),
     ("cq_period_mode_modify", 0, 0x223, 1),

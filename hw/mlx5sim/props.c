@@ -117,6 +117,8 @@ static const Mlx5simPropRow mlx5sim_prop_rows[] = {
     FLAG("dcb", dcb, "offer priorities by DSCP and limits of traffic classes"),
     FLAG("congestion", congestion,
          "offer congestion control of RoCE: marks, notices, its counters"),
+    FLAG("resource-dump", resource_dump,
+         "offer raw dumps of objects (rdma resource show -r)"),
     FLAG("deterministic", deterministic,
          "do all work on the ringing thread: same input, same trace"),
     FLAG("cmd-reorder", cmd_reorder,

@@ -127,6 +127,7 @@ ROWS = [
     Row("tunnel=off", [*cap("swp"), r"^[-+] mlx5dv: tunnel_offload_caps "]),
     Row("port-manager=off", cap("vport_group_manager")),
     Row("dcb=off", cap("ets")),
+    Row("resource-dump=off", cap("resource_dump")),
     Row("congestion=off", [r"^- counter: (rp_cnp|np_)"]),
     Row("deterministic=on", []),
     Row("cmd-reorder=on", []),

@@ -9,12 +9,13 @@
 #define CAP_BYTES 0x1000
 
 enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
-       QOS = 0xc, DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20,
-       GROUPS = 0x40 };
+       QOS = 0xc, DEBUG = 0xd, DEVICE_MEMORY = 0xf, EVENTS = 0x14,
+       GENERAL_2 = 0x20, GROUPS = 0x40 };
 
 /* All there are: test_caps.c asks for the others, too. */
 static const uint8_t groups[] = { GENERAL, ETHERNET, ODP, ATOMIC, ROCE, FLOW,
-                                  QOS, DEVICE_MEMORY, EVENTS, GENERAL_2 };
+                                  QOS, DEBUG, DEVICE_MEMORY, EVENTS,
+                                  GENERAL_2 };
 
 #define PROP(p) { #p, offsetof(Mlx5FuncProps, p) }
 
@@ -34,7 +35,7 @@ static const struct {
     PROP(end_padding), PROP(blueflame), PROP(cq_resize), PROP(cq_moderation),
     PROP(error_counters), PROP(csum), PROP(tso), PROP(vlan), PROP(rss),
     PROP(mpw), PROP(striding_rq), PROP(tunnel), PROP(port_manager),
-    PROP(dcb), PROP(congestion),
+    PROP(dcb), PROP(congestion), PROP(resource_dump),
     PROP(deterministic), PROP(cmd_reorder),
 };
 
@@ -200,6 +201,7 @@ static const Row rows[] = {
     NET(tunnel, swp) NET(tunnel, swp_csum) NET(tunnel, swp_lso)
     GEN(port_manager, vport_group_manager)
     GEN(dcb, ets) GEN(dcb, qcam_reg) GEN(dcb, sbcam_reg)
+    GEN(resource_dump, debug) GONE(resource_dump, DEBUG)
     GEN(congestion, cc_query_allowed) GEN(congestion, cc_modify_allowed)
 };
 

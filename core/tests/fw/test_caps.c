@@ -11,7 +11,8 @@
 #include "obj/sched.h"
 
 enum { GENERAL = 0, ETHERNET = 1, ODP = 2, ATOMIC = 3, ROCE = 4, FLOW = 7,
-       QOS = 0xc, DEVICE_MEMORY = 0xf, EVENTS = 0x14, GENERAL_2 = 0x20 };
+       QOS = 0xc, DEBUG = 0xd, DEVICE_MEMORY = 0xf, EVENTS = 0x14,
+       GENERAL_2 = 0x20 };
 enum { MAXIMUM = 0, CUR = 1 };
 
 #define CAP_BYTES 0x1000
@@ -56,8 +57,8 @@ START_TEST(groups)
     for (uint32_t type = 0; type < 0x40; type++) {
         bool have = type == GENERAL || type == ETHERNET || type == ATOMIC ||
                     type == ROCE || type == FLOW || type == ODP ||
-                    type == QOS || type == DEVICE_MEMORY || type == EVENTS ||
-                    type == GENERAL_2;
+                    type == QOS || type == DEBUG || type == DEVICE_MEMORY ||
+                    type == EVENTS || type == GENERAL_2;
 
         for (uint32_t mode = MAXIMUM; mode <= CUR; mode++) {
             ck_assert_int_eq(query(d, type, mode, cap), have);
