@@ -275,7 +275,7 @@ uint32_t mlx5_cong_num_flows(Mlx5Func *func)
 static void preset_all(Mlx5Func *func)
 {
     Mlx5Cong *c = func->cong;
-    uint8_t on = func->props.congestion ? MLX5_CONG_ALL : 0;
+    uint8_t on = func->props.congestion ? 0xff : 0;
 
 #define RP(bit, field, preset, least, most) c->params.field = preset;
 #define NP(bit, field, preset, least, most) c->params.field = preset;

@@ -31,9 +31,6 @@ typedef enum Mlx5CongPoint {
     MLX5_CONG_NP = 2,
 } Mlx5CongPoint;
 
-/** Mlx5Cong.enabled: on for each priority. */
-#define MLX5_CONG_ALL 0xff
-
 /** A queue pair that is slowed. */
 struct Mlx5CongFlow {
     Mlx5Qp *qp;

@@ -56,11 +56,8 @@ unsigned mlx5_path_prio(Mlx5Func *func, const Mlx5PktAddr *addr)
 /* A flow that is ready to be slowed says so (RoCE annex A17.9.3). */
 static void set_ecn(Mlx5Func *func, Mlx5PktAddr *addr)
 {
-    uint8_t on = func->cong->enabled[MLX5_CONG_RP];
-
-    /* With each packet: mostly it is on whatever the priority. */
     if (addr->roce_version == MLX5_ROCE_VERSION_2 &&
-        (on == MLX5_CONG_ALL || on >> mlx5_path_prio(func, addr) & 1)) {
+        mlx5_cong_on(func, MLX5_CONG_RP, mlx5_path_prio(func, addr))) {
         addr->tclass = (addr->tclass & ~MLX5_ECN_MASK) | MLX5_ECN_ECT0;
     }
 }
