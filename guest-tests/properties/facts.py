@@ -34,6 +34,7 @@ CAPS = [  # name, group, place of the field's first bit, bits
     ("striding_rq", 0, 0x201, 1),
     ("vport_group_manager", 0, 0x1a0, 1),
     ("swp", 1, 0x20, 1),
+    ("lro_cap", 1, 0x2, 1),
     ("ets", 0, 0x1a5, 1),
     ("resource_dump", 0xd, 0x9, 1),
     ("sctr_data_cqe", 0, 0x215, 1),
