@@ -418,7 +418,7 @@ def run_watched(guest, image, entry, context, share):
         return run_in_guest(guest, slow, entry, context, share)
     with emumem.Watch(guest.qemu_pid(), machine.memory_kib(image)) as watch:
         results = run_in_guest(guest, slow, entry, context, share)
-    return results + [emumem.judge(watch.samples)]
+    return results + [emumem.judge(watch.samples, slow)]
 
 
 def variables_of(entry, slow, context):

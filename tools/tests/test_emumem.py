@@ -55,6 +55,11 @@ class Judge(unittest.TestCase):
                 for t, s in enumerate(late)]
         self.assertEqual(emumem.judge(samples + late).status, FAIL)
 
+    def test_a_slow_guest_settles_later(self):
+        samples = [Sample(t, 1000 + 100 * min(t, 100)) for t in range(200)]
+        self.assertEqual(emumem.judge(samples).status, FAIL)
+        self.assertEqual(emumem.judge(samples, 2).status, PASS)
+
     def test_too_short_to_tell(self):
         self.assertEqual(self.judged([]), SKIP)
 
