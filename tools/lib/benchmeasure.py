@@ -88,10 +88,12 @@ class Guest:
         found.update({k: v - before[k] for k, v in read().items()})
         ask("qom-set", "account", value=False)
 
-    def program(self, *words, timeout_s=LIMIT_S):
-        """Run our C program. Return: its figures."""
-        return benchread.pairs(self.capture(f"/share/{PROGRAM}", *words,
-                                            timeout_s=timeout_s))
+    def program(self, *words, cpu=None, timeout_s=LIMIT_S):
+        """Run our C program, on processor @cpu alone if given. Return: its
+        figures."""
+        where = [] if cpu is None else ["taskset", "-c", str(cpu)]
+        return benchread.pairs(self.capture(*where, f"/share/{PROGRAM}",
+                                            *words, timeout_s=timeout_s))
 
 
 @contextlib.contextmanager
@@ -164,8 +166,12 @@ class Program:
 
     sides = ("rxe", "mlx5sim")
 
-    def __init__(self, *words, setup="true", sides=sides, once=False):
+    def __init__(self, *words, setup="true", sides=sides, once=False,
+                 cpu=None):
+        """@words: the program's. @setup: run before. @cpu: the guest's
+        processor to stay on, or None."""
         self.words = words
+        self.cpu = cpu
         self.once = once
         self.setup = setup
         self.sides = sides
@@ -175,5 +181,5 @@ class Program:
         with guest(context, rxe="rxe" in self.sides) as inside:
             inside.shell(self.setup)
             yield lambda side: inside.program(
-                self.words[0], DEVICES[side], *self.words[1:],
+                self.words[0], DEVICES[side], *self.words[1:], cpu=self.cpu,
                 timeout_s=LIMIT_S * (5 if self.once else 1))

@@ -15,7 +15,7 @@ A guest suite is a folder with a file suite.ini:
     cycles = 10              how often it does what it does, in CYCLES; test
                              --cycles says another number
     memory-flat = no         the emulator's own memory must not grow after the
-                             first minute
+                             first minute, on a slow kernel some minutes
     make = guest-tests/verbs a folder whose Makefile takes SYSROOT and OUT
     module = guest-tests/m   a folder with the Kbuild of a kernel module
     compile = probe.c        programs of one C file each, to be built for it
