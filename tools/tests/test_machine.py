@@ -33,6 +33,7 @@ class Cpu(unittest.TestCase):
 
     def test_what_is_slow_is_off_where_it_exists(self):
         self.assertIn("erms=off", cpu((7, 2)))
+        self.assertIn("la57=off", cpu((7, 2)))
         self.assertNotIn("fzrm=off", cpu((7, 2)))
         self.assertIn("fzrm=off", cpu((10, 0)))
 
