@@ -45,6 +45,18 @@ class Vmlinux(unittest.TestCase):
             self.extract(lzma.compress(b"hello"))
 
 
+class Signature(unittest.TestCase):
+    MODULE = b"\x7fELF" + bytes(range(200))
+
+    def test_is_taken_off(self):
+        signed = (self.MODULE + b"S" * 300 + bytes(8) +
+                  struct.pack(">I", 300) + kernel.SIGNED)
+        self.assertEqual(kernel.unsigned(signed), self.MODULE)
+
+    def test_a_module_without_stays(self):
+        self.assertEqual(kernel.unsigned(self.MODULE), self.MODULE)
+
+
 class Modules(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -209,6 +209,9 @@ class Warnings(unittest.TestCase):
         self.assertEqual(failed(Guest(tainted=1 << 5), own=True),
                          ["the kernel's log holds no warning"])
 
+    def test_modules_are_unsigned_by_the_launcher(self):
+        self.assertEqual(failed(Guest(tainted=1 << 13)), [])
+
     def test_a_feature_taken_taints_only_if_we_took_it(self):
         self.assertEqual(failed(Guest(tainted=1 << 2)),
                          ["the kernel's log holds no warning"])
