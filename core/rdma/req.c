@@ -221,6 +221,20 @@ static bool fetch_rndv(Mlx5QpEngine *e)
     return true;
 }
 
+/*
+ * Make lengths those on the wire. An atomic's is what it works on, and can be
+ * no other.
+ */
+static Mlx5WqeError count_signatures(Mlx5Func *func, Mlx5SendWqe *w)
+{
+    uint64_t before = w->length;
+
+    mlx5_sig_lengths(func, w->data, w->num_data, &w->length);
+    return w->length != before &&
+                   w->op->flags & (MLX5_WQEF_ATOMIC | MLX5_WQEF_MASKED)
+               ? MLX5_WQE_ERR_ATOMIC_SIZE : MLX5_WQE_OK;
+}
+
 /* Return: false if there is nothing to fetch, or no room or leave to. */
 static bool fetch(Mlx5QpEngine *e)
 {
@@ -247,8 +261,7 @@ static bool fetch(Mlx5QpEngine *e)
     error = mlx5_wqe_fetch(qp, r->fetched, avail, &req->wqe,
                            &mlx5_engine_rdma(qp)->ahead);
     if (G_UNLIKELY(qp->o.func->sig_keys) && error == MLX5_WQE_OK) {
-        mlx5_sig_lengths(qp->o.func, req->wqe.data, req->wqe.num_data,
-                         &req->wqe.length);
+        error = count_signatures(qp->o.func, &req->wqe);
     }
     mlx5_wqe_trace(qp, &req->wqe, error, r->next_psn);
     req->wqe.index = r->fetched;

@@ -533,6 +533,27 @@ START_TEST(no_atomics)
 }
 END_TEST
 
+/*
+ * Nor can its result, whose eight bytes are another number of them on the wire:
+ * none if they are a signature in memory, sixteen with one among them.
+ */
+START_TEST(no_atomic_results)
+{
+    Region a = region(_i ? &dif : NULL, &dif);
+    RWqe w = r_wqe(MLX5_OPCODE_ATOMIC_FA);
+    uint16_t at;
+
+    enable(&t->a, &a, A_DATA, 520, 0xff, 1);
+    at = t->a.sq_pi;
+    r_raddr(&w, B_DATA, t->key);
+    r_atomic(&w, 1, 0);
+    r_data(&w, _i ? 512 : 508, 8, a.key);
+    r_post(&t->a, &w);
+    r_failed(&t->a, &t->a.scq, at, MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR,
+             MLX5_VENDOR_WQE_ATOMIC_SIZE);
+}
+END_TEST
+
 /* ---- pipelining ---- */
 
 static RWqe fenced(RWqe w)
@@ -700,6 +721,7 @@ int main(void)
     tcase_add_loop_test(tc, refused_psv, 0, 2);
     tcase_add_test(tc, psv_gone);
     tcase_add_test(tc, no_atomics);
+    tcase_add_loop_test(tc, no_atomic_results, 0, 2);
     tcase_add_test(tc, drains_at_an_error);
     tcase_add_test(tc, drains_at_a_read);
     tcase_add_test(tc, drains_after_retries);
