@@ -88,32 +88,63 @@ static void age_alpha(Mlx5CongFlow *f, int64_t now)
 
 /* --- recovering --- */
 
-static void recover_once(Mlx5CongFlow *f)
+/* What a round adds to the target. */
+static uint64_t increase(const Mlx5CongFlow *f)
 {
-    Mlx5Func *func = f->qp->o.func;
-    uint32_t threshold = func->cong->params.rpg_threshold;
+    const Mlx5CongParams *p = &f->qp->o.func->cong->params;
     uint32_t most = MAX(f->time_rounds, f->byte_rounds);
     uint32_t least = MIN(f->time_rounds, f->byte_rounds);
 
-    if (least > threshold) {
-        f->target += kbps(func->cong->params.rpg_hai_rate) *
-                     (least - threshold);
-    } else if (most > threshold) {
-        f->target += kbps(func->cong->params.rpg_ai_rate);
+    if (least > p->rpg_threshold) {
+        return kbps(p->rpg_hai_rate) * (least - p->rpg_threshold);
     }
-    f->target = MIN(f->target, full_rate(func));
+    return most > p->rpg_threshold ? kbps(p->rpg_ai_rate) : 0;
+}
+
+static void recover_once(Mlx5CongFlow *f)
+{
+    f->target = MIN(f->target + increase(f), full_rate(f->qp->o.func));
     set_rate(f, (f->rate + f->target + 1) / 2);
 }
 
+/* Rounds after which how far the rate is behind the target does not depend any
+ * more on how far it was: a rate in kbit/s has fewer bits. */
+#define SETTLED 64
+
 /*
- * Bounded: after rpg_threshold rounds the target grows by 1 Mbit/s at least with
- * each, and the flow is over when it is the port's speed.
+ * Of a long time, all rounds but the last ones at once: when no counter can
+ * change any more what a round adds, target and rate grow side by side.
+ */
+static void skip_rounds(Mlx5CongFlow *f, int64_t now, int64_t round)
+{
+    const Mlx5CongParams *p = &f->qp->o.func->cong->params;
+    uint64_t full = full_rate(f->qp->o.func);
+    int64_t n = (now - f->time_ns) / round - SETTLED;
+    uint64_t each;
+
+    if (n <= 0 || f->target >= full || f->rate > f->target ||
+        f->time_rounds <= MAX(p->rpg_threshold, f->byte_rounds)) {
+        return;
+    }
+    each = increase(f);
+    n = MIN((uint64_t)n, (full - f->target - 1) / each);
+    f->time_ns += n * round;
+    f->time_rounds += n;
+    f->target += n * each;
+    set_rate(f, f->rate + n * each);
+}
+
+/*
+ * Bounded, however long it was: with both counters past rpg_threshold the target
+ * is the port's speed in some hundred rounds, else rounds are skipped; and then
+ * the rate is, in as many as it has bits.
  */
 static void recover_by_time(Mlx5CongFlow *f, int64_t now)
 {
     int64_t round = f->qp->o.func->cong->params.rpg_time_reset * INT64_C(1000);
 
     while (!f->over && now - f->time_ns >= round) {
+        skip_rounds(f, now, round);
         f->time_ns += round;
         f->time_rounds++;
         recover_once(f);

@@ -3,6 +3,8 @@
  * Congestion control between two cards: parameters by command, marks on what is
  * sent, notices for what a switch marked, and what they do to a queue pair.
  */
+#include <time.h>
+
 #include "fw/port.h"
 #include "obj/cong.h"
 #include "tests/net/net_helper.h"
@@ -685,6 +687,75 @@ START_TEST(hostile_peer)
 }
 END_TEST
 
+/* The slowest recovery there is, of both cards' queue pairs. */
+static NTest *slow_recovery(void)
+{
+    NTest *n = connected(MLX5_QP_ST_RC);
+
+    for (int i = 0; i < 2; i++) {
+        set(n, i, "rate_to_set_on_first_cnp", 1);
+        set(n, i, "rpg_ai_rate", 1);
+        set(n, i, "rpg_hai_rate", 1);
+        set(n, i, "rpg_time_reset", 1);
+        set(n, i, "rpg_byte_reset", 1);
+        set(n, i, "rpg_threshold", 31);
+    }
+    return n;
+}
+
+/* A time looked at as a whole has as many rounds as one looked at in parts. */
+START_TEST(long_and_short_times)
+{
+    static const uint32_t bytes[] = { 0, 64 * 20, 64 * 33, 64 * 90 };
+    NTest *n = slow_recovery();
+    Mlx5CongFlow *a, *b;
+
+    for (int i = 0; i < 2; i++) {
+        notice(n, i);
+        mlx5_cong_charge(flow(n, i), mlx5_clock_ns(func(n, i)), bytes[_i]);
+    }
+    a = flow(n, 0);
+    b = flow(n, 1);
+    for (int us = 0; us < 1500; us++) {
+        fake_host_advance(n->t[1]->h, US);
+        ck_assert_uint_eq(num_flows(n, 1), 1);
+    }
+    fake_host_advance(n->t[0]->h, 1500 * US);
+    ck_assert_uint_eq(num_flows(n, 0), 1);
+    ck_assert_uint_eq(a->time_rounds, 1500);
+    ck_assert_uint_eq(b->time_rounds, 1500);
+    ck_assert_uint_eq(a->byte_rounds, b->byte_rounds);
+    ck_assert_uint_eq(a->target, b->target);
+    ck_assert_uint_eq(a->rate, b->rate);
+    ck_assert_uint_eq(a->limit.kbps, b->limit.kbps);
+    n_free(n);
+}
+END_TEST
+
+/* Processor time that many recoveries take, each after @ns. */
+static clock_t recoveries(NTest *n, int64_t ns, uint32_t left)
+{
+    clock_t from = clock();
+
+    for (int i = 0; i < 300; i++) {
+        notice(n, 0);
+        fake_host_advance(n->t[0]->h, ns);
+        ck_assert_uint_eq(num_flows(n, 0), left);
+    }
+    return clock() - from;
+}
+
+/* A driver may ask this of all its queue pairs at once. */
+START_TEST(long_times_are_short)
+{
+    NTest *n = slow_recovery();
+    clock_t few = recoveries(n, 100 * US, 1);
+
+    ck_assert_int_lt(recoveries(n, 10000 * MS, 0), 10 * few);
+    n_free(n);
+}
+END_TEST
+
 /* Bytes let it recover as well: 64 times rpg_byte_reset. */
 START_TEST(recovers_by_bytes)
 {
@@ -836,6 +907,8 @@ int main(void)
     tcase_add_loop_test(t, requests_are_slowed, 0, 2);
     tcase_add_test(t, answers_are_slowed);
     tcase_add_test(t, hostile_peer);
+    tcase_add_loop_test(t, long_and_short_times, 0, 4);
+    tcase_add_test(t, long_times_are_short);
     tcase_add_test(t, recovers_by_bytes);
     tcase_add_test(t, max_rate);
     tcase_add_loop_test(t, clamps, 0, 3);
