@@ -421,7 +421,7 @@ size_t mlx5_roce_encode(const Mlx5Pkt *pkt, uint32_t i,
     uint8_t *ip = frame + MLX5_ETH_HLEN + (a->vlan ? MLX5_VLAN_HLEN : 0);
     uint8_t *p = put_extended(frame + bth_end, &one, any_kind(opcode));
 
-    if (one.len && !mlx5_pkt_peek(&one, p, one.len)) {
+    if (one.len && !mlx5_pkt_peek(&one, 0, p, one.len)) {
         return 0;
     }
     p += one.len;

@@ -47,31 +47,7 @@ bool mlx5_cqe_data_allowed(Mlx5Func *func, const Mlx5MkeyUser *user,
 
 bool mlx5_cqe_data_read(const Mlx5Pkt *pkt, uint8_t to[MLX5_CQE_DATA_MAX])
 {
-    uint64_t left = pkt->len, skip = pkt->skip;
-
     /* Callers have compared it with what the entry has room for. */
     g_assert(pkt->len <= MLX5_CQE_DATA_MAX);
-    if (pkt->bytes) {
-        memcpy(to, pkt->bytes + skip, left);
-        return true;
-    }
-    for (uint32_t i = 0; i < pkt->num_ranges && left; i++) {
-        const Mlx5Range *r = &pkt->ranges[i];
-        uint64_t n;
-
-        if (skip >= r->len) {
-            skip -= r->len;
-            continue;
-        }
-        n = MIN(left, r->len - skip);
-        if (r->addr == MLX5_NOWHERE) {
-            memset(to, 0, n);
-        } else if (!mlx5_dma_read(pkt->src, r->addr + skip, to, n)) {
-            return false;
-        }
-        to += n;
-        left -= n;
-        skip = 0;
-    }
-    return left == 0;
+    return mlx5_pkt_peek(pkt, 0, to, pkt->len);
 }

@@ -117,20 +117,23 @@ bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,
     return copy_ranges(pkt->src, &from, func, &to, len);
 }
 
-bool mlx5_pkt_peek(const Mlx5Pkt *pkt, void *buf, uint64_t len)
+bool mlx5_pkt_peek(const Mlx5Pkt *pkt, uint64_t off, void *buf, uint64_t len)
 {
     Cursor from;
     uint8_t *to = buf;
 
     if (pkt->bytes) {
-        memcpy(to, pkt->bytes + pkt->skip, len);
+        memcpy(to, pkt->bytes + pkt->skip + off, len);
         return true;
     }
-    from = cursor_at(pkt->ranges, pkt->num_ranges, pkt->skip);
+    from = cursor_at(pkt->ranges, pkt->num_ranges, pkt->skip + off);
     while (len && from.left) {
         uint64_t n = MIN(len, from.range->len - from.off);
 
-        if (!mlx5_dma_read(pkt->src, from.range->addr + from.off, to, n)) {
+        if (from.range->addr == MLX5_NOWHERE) {
+            memset(to, 0, n);
+        } else if (!mlx5_dma_read(pkt->src, from.range->addr + from.off, to,
+                                  n)) {
             return false;
         }
         to += n;

@@ -171,8 +171,11 @@ static inline bool mlx5_pkt_is_response(const Mlx5Pkt *pkt)
 bool mlx5_pkt_copy(const Mlx5Pkt *pkt, uint64_t off, Mlx5Func *func,
                    const Mlx5Range *dst, uint32_t num_dst, uint64_t len);
 
-/** Read the first @len payload bytes of @pkt, which has as many. */
-bool mlx5_pkt_peek(const Mlx5Pkt *pkt, void *buf, uint64_t len);
+/**
+ * Read payload bytes [@off, @off + @len) of @pkt, which has as many.
+ * Return: false when memory is not there.
+ */
+bool mlx5_pkt_peek(const Mlx5Pkt *pkt, uint64_t off, void *buf, uint64_t len);
 
 /** A line for MLX5_TRACE_PACKET, if somebody listens. */
 void mlx5_pkt_trace_line(Mlx5Func *func, const char *what, const Mlx5Pkt *pkt);

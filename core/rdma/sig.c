@@ -69,35 +69,6 @@ Mlx5Payload mlx5_sig_read(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
     return payload_of(result);
 }
 
-/* Bytes of a packet that an access with a signature needs to see. */
-static bool pkt_bytes(const Mlx5Pkt *pkt, uint64_t off, uint64_t len,
-                      uint8_t *to)
-{
-    uint64_t at = 0;
-
-    off += pkt->skip;
-    if (pkt->bytes) {
-        memcpy(to, pkt->bytes + off, len);
-        return true;
-    }
-    for (uint32_t i = 0; i < pkt->num_ranges && len; i++) {
-        const Mlx5Range *r = &pkt->ranges[i];
-
-        if (off < at + r->len) {
-            uint64_t in = off - at, n = MIN(len, r->len - in);
-
-            if (!mlx5_dma_read(pkt->src, r->addr + in, to, n)) {
-                return false;
-            }
-            to += n;
-            off += n;
-            len -= n;
-        }
-        at += r->len;
-    }
-    return len == 0;
-}
-
 Mlx5Payload mlx5_sig_write(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
                            uint64_t va, uint32_t access, const Mlx5Pkt *pkt,
                            uint64_t off, uint64_t len)
@@ -106,7 +77,7 @@ Mlx5Payload mlx5_sig_write(Mlx5Mkey *mkey, const Mlx5MkeyUser *user,
     g_autofree uint8_t *bytes = g_malloc(len);
     Mlx5MkeyResult result;
 
-    if (!pkt_bytes(pkt, off, len, bytes)) {
+    if (!mlx5_pkt_peek(pkt, off, bytes, len)) {
         return MLX5_PAYLOAD_MEMORY;
     }
     result = mlx5_sig_scatter(mkey, user, va, len, access, bytes);

@@ -43,7 +43,7 @@ static int read_header(Mlx5TmMsg *msg, const Mlx5Pkt *pkt)
     uint32_t op;
 
     memset(msg->hdr, 0, sizeof(msg->hdr));
-    if (!n || !mlx5_pkt_peek(pkt, msg->hdr, n)) {
+    if (!n || !mlx5_pkt_peek(pkt, 0, msg->hdr, n)) {
         return -1;
     }
     op = MLX5_GET(tmh, msg->hdr, opcode);

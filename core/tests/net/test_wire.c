@@ -132,6 +132,29 @@ START_TEST(each_operation)
 }
 END_TEST
 
+/* Bytes of no memory, behind others, are zeroes on the wire as well. */
+START_TEST(null_key)
+{
+    NTest *n = n_new(MLX5_QP_ST_RC);
+    uint8_t got[5000], zero[5000] = { 0 };
+    RWqe w = r_wqe(MLX5_OPCODE_RDMA_WRITE);
+
+    n_connect(n, 1, n_gid4, 0);
+    r_fill(n->t[0]->h, SRC, 700, 1);
+    r_fill(n->t[1]->h, DST, 5700, 2);
+    r_raddr(&w, DST, n->t[1]->key);
+    r_data(&w, SRC, 700, n->t[0]->key);
+    r_data(&w, 0, 5000, MLX5_NULL_MKEY);
+    n_post(n, 0, &w);
+    n_pump(n);
+    r_sent(&n->t[0]->a, 0, MLX5_OPCODE_RDMA_WRITE);
+    same(n, 0, SRC, 1, DST, 700);
+    fake_mem_read(n->t[1]->h, DST + 700, got, sizeof(got));
+    ck_assert_mem_eq(got, zero, sizeof(got));
+    done(n);
+}
+END_TEST
+
 /* Numbers 1 in so many; the seeds are the test's. */
 static const NFaults bad_wires[] = {
     { 20, 0, 0 }, { 0, 10, 0 }, { 0, 0, 10 }, { 30, 30, 30 }, { 8, 0, 0 },
@@ -725,6 +748,7 @@ int main(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, each_operation, 0, 3);
+    tcase_add_test(t, null_key);
     tcase_add_loop_test(t, bad_wire, 0, G_N_ELEMENTS(bad_wires));
     tcase_add_test(t, window);
     tcase_add_test(t, wire_that_takes_no_more);

@@ -427,6 +427,30 @@ START_TEST(mixed_pieces)
 }
 END_TEST
 
+/* What comes from no memory is zeroes, and not what the guest has at 0. */
+START_TEST(null_key)
+{
+    Region b = region(&crc, NULL);
+    Mlx5WqeData d[] = {
+        { .addr = B_DATA, .len = 100, .lkey = t->key },
+        { .addr = 0, .len = 512, .lkey = b.key },
+    };
+    RWqe w = send_wqe(0, 612, MLX5_NULL_MKEY);
+    uint8_t got[512], zero[512] = { 0 };
+    uint16_t index = t->a.sq_pi;
+
+    enable(&t->b, &b, B_DATA + 0x4000, 516, 0xff, 1);
+    r_fill(t->h, 0, 4096, 7);
+    r_fill(t->h, B_DATA + 0x4000, 512, 8);
+    r_recv_sg(&t->b, d, 2);
+    r_post(&t->a, &w);
+    r_sent(&t->a, index, MLX5_OPCODE_SEND);
+    r_received(&t->b, 0, MLX5_CQE_RESP_SEND, 612);
+    fake_mem_read(t->h, B_DATA + 0x4000, got, sizeof(got));
+    ck_assert_mem_eq(got, zero, sizeof(got));
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(refused_bsf)
@@ -716,6 +740,7 @@ int main(void)
     tcase_add_test(tc, error_when_read_from);
     tcase_add_test(tc, kernel_integrity);
     tcase_add_test(tc, mixed_pieces);
+    tcase_add_test(tc, null_key);
     tcase_add_loop_test(tc, refused_bsf, 0, 6);
     tcase_add_loop_test(tc, refused_room_and_missing, 0, 2);
     tcase_add_loop_test(tc, refused_psv, 0, 2);
