@@ -40,6 +40,7 @@ static void set_rate(Mlx5CongFlow *f, uint64_t rate)
     Mlx5Func *func = f->qp->o.func;
 
     f->rate = MAX(rate, kbps(func->cong->params.rpg_min_rate));
+    f->target = MAX(f->target, f->rate);
     if (f->rate >= full_rate(func)) {
         f->over = true;
         f->limit.kbps = 0;
@@ -122,7 +123,7 @@ static void skip_rounds(Mlx5CongFlow *f, int64_t now, int64_t round)
     int64_t n = (now - f->time_ns) / round - SETTLED;
     uint64_t each;
 
-    if (n <= 0 || f->target >= full || f->rate > f->target ||
+    if (n <= 0 || f->target >= full ||
         f->time_rounds <= MAX(p->rpg_threshold, f->byte_rounds)) {
         return;
     }
@@ -178,6 +179,14 @@ void mlx5_cong_charge(Mlx5CongFlow *f, int64_t now, uint64_t bytes)
 
 /* --- slowing --- */
 
+/* Rounds are counted from @now on. */
+static void restart(Mlx5CongFlow *f, int64_t now)
+{
+    f->cut_ns = f->time_ns = now;
+    f->bytes = 0;
+    f->time_rounds = f->byte_rounds = 0;
+}
+
 static void cut(Mlx5CongFlow *f, int64_t now)
 {
     const Mlx5CongParams *p = &f->qp->o.func->cong->params;
@@ -188,9 +197,7 @@ static void cut(Mlx5CongFlow *f, int64_t now)
         (f->time_rounds && p->clamp_tgt_rate_after_time_inc)) {
         f->target = f->rate;
     }
-    f->cut_ns = f->time_ns = now;
-    f->bytes = 0;
-    f->time_rounds = f->byte_rounds = 0;
+    restart(f, now);
     set_rate(f, MAX(f->rate - MIN(less, f->rate), floor));
 }
 
@@ -200,14 +207,14 @@ static void begin(Mlx5CongFlow *f, int64_t now)
     Mlx5Func *func = f->qp->o.func;
     uint32_t first = func->cong->params.rate_to_set_on_first_cnp;
 
-    f->over = false;
+    f->over = f->noticed = false;
     f->limit = (Mlx5Bucket){ .burst_ns = MLX5_PACE_BURST_NS };
     f->alpha = (uint64_t)func->cong->params.initial_alpha_value
                << ALPHA_UNIT_SHIFT;
     f->alpha_ns = now;
     f->rate = f->target = first ? kbps(first) : full_rate(func);
     if (first) {
-        f->cut_ns = f->time_ns = now;
+        restart(f, now);
         set_rate(f, f->rate);
     } else {
         cut(f, now);

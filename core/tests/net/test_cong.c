@@ -732,13 +732,40 @@ START_TEST(long_and_short_times)
 }
 END_TEST
 
-/* Processor time that many recoveries take, each after @ns. */
-static clock_t recoveries(NTest *n, int64_t ns, uint32_t left)
+/* A CNP finds that it had recovered: nothing of that counts any more. */
+START_TEST(begins_anew)
+{
+    NTest *n = slow_recovery();
+
+    notice(n, 0);
+    mlx5_cong_charge(flow(n, 0), mlx5_clock_ns(func(n, 0)), 64 * 40 + 1);
+    fake_host_advance(n->t[0]->h, 10000 * MS);
+    ck_assert(!flow(n, 0)->over);
+    notice(n, 0);
+    ck_assert_uint_eq(flow(n, 0)->rate, 1000);
+    ck_assert_uint_eq(flow(n, 0)->bytes, 0);
+    /* No counter is past the threshold. */
+    fake_host_advance(n->t[0]->h, 31 * US);
+    ck_assert_uint_eq(num_flows(n, 0), 1);
+    ck_assert_uint_eq(flow(n, 0)->rate, 1000);
+    ck_assert_uint_eq(flow(n, 0)->time_rounds, 31);
+    ck_assert_uint_eq(flow(n, 0)->byte_rounds, 0);
+    n_free(n);
+}
+END_TEST
+
+/*
+ * Processor time that many recoveries take, each after @ns. @least: the lowest
+ * rate from then on, in Mbit/s.
+ */
+static clock_t recoveries(NTest *n, int64_t ns, uint32_t left, uint32_t least)
 {
     clock_t from = clock();
 
     for (int i = 0; i < 300; i++) {
+        set(n, 0, "rpg_min_rate", 1);
         notice(n, 0);
+        set(n, 0, "rpg_min_rate", least);
         fake_host_advance(n->t[0]->h, ns);
         ck_assert_uint_eq(num_flows(n, 0), left);
     }
@@ -749,9 +776,10 @@ static clock_t recoveries(NTest *n, int64_t ns, uint32_t left)
 START_TEST(long_times_are_short)
 {
     NTest *n = slow_recovery();
-    clock_t few = recoveries(n, 100 * US, 1);
+    uint32_t least = _i ? mlx5_port_mbps(func(n, 0)) - 1 : 1;
+    clock_t few = recoveries(n, 100 * US, 1, 1);
 
-    ck_assert_int_lt(recoveries(n, 10000 * MS, 0), 10 * few);
+    ck_assert_int_lt(recoveries(n, 10000 * MS, 0, least), 10 * few);
     n_free(n);
 }
 END_TEST
@@ -908,7 +936,8 @@ int main(void)
     tcase_add_test(t, answers_are_slowed);
     tcase_add_test(t, hostile_peer);
     tcase_add_loop_test(t, long_and_short_times, 0, 4);
-    tcase_add_test(t, long_times_are_short);
+    tcase_add_test(t, begins_anew);
+    tcase_add_loop_test(t, long_times_are_short, 0, 2);
     tcase_add_test(t, recovers_by_bytes);
     tcase_add_test(t, max_rate);
     tcase_add_loop_test(t, clamps, 0, 3);
