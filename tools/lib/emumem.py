@@ -16,9 +16,8 @@ from pathlib import Path
 from results import FAIL, PASS, SKIP, Result
 
 PERIOD_S = 1
-# The first part of a run fills pools and caches. A kernel that takes longer for
-# all fills them later; kmemleak first reads all memory after a minute, for which
-# the emulator grows its table of translated addresses.
+# The first part of a run fills pools and caches; a kernel that takes longer for
+# all fills them later.
 SETTLE_S = 60
 # Rest: what one thread's pool or one larger ring may still take.
 GROWTH_KIB = 2048
