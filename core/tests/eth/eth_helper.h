@@ -11,6 +11,7 @@
 #include "bus/dma.h"
 #include "eth/eth_internal.h"
 #include "fw/vport.h"
+#include "obj/q_counter.h"
 #include "tests/fake_driver.h"
 
 #define NET_LOG_SQ 4             /* 64-byte blocks */
@@ -245,6 +246,29 @@ static inline const uint8_t *net_frame(Net *n, guint i, size_t *len)
 {
     ck_assert_uint_lt(i, n->h->frames->len);
     return g_bytes_get_data(n->h->frames->pdata[i], len);
+}
+
+/* Give the receive queue a counter of its own: what has no WQE counts there. */
+static inline Mlx5QCounter *net_count_rq(Net *n)
+{
+    FAKE_BUFFERS(alloc_q_counter);
+    Mlx5QCounter *qc;
+
+    FAKE_CMD_OK(n->d, ALLOC_Q_COUNTER, alloc_q_counter, in, out);
+    qc = mlx5_q_counter_get(n->func, MLX5_GET(alloc_q_counter_out, out,
+                                              counter_set_id));
+    {
+        FAKE_BUFFERS(modify_rq);
+        uint8_t *rqc = MLX5_ADDR_OF(modify_rq_in, in, ctx);
+
+        MLX5_SET(modify_rq_in, in, rqn, n->rq.number);
+        MLX5_SET(modify_rq_in, in, rq_state, MLX5_WQ_STATE_RDY);
+        MLX5_SET(modify_rq_in, in, modify_bitmask, 8);
+        MLX5_SET(rqc, rqc, state, MLX5_WQ_STATE_RDY);
+        MLX5_SET(rqc, rqc, counter_set_id, qc->o.id);
+        FAKE_CMD_OK(n->d, MODIFY_RQ, modify_rq, in, out);
+    }
+    return qc;
 }
 
 /* --- steering --------------------------------------------------------- */

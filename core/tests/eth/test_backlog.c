@@ -3,7 +3,6 @@
  * Frames for a receive queue without a WQE: they wait, in their order, for what
  * tells that there is one, and not longer nor more of them than they may.
  */
-#include "obj/q_counter.h"
 #include "tests/eth/eth_helper.h"
 
 #define HOLD_NS INT64_C(10000000)
@@ -132,23 +131,8 @@ END_TEST
 
 START_TEST(counter)
 {
-    FAKE_BUFFERS(alloc_q_counter);
-    Mlx5QCounter *qc;
+    Mlx5QCounter *qc = net_count_rq(&n);
 
-    FAKE_CMD_OK(n.d, ALLOC_Q_COUNTER, alloc_q_counter, in, out);
-    qc = mlx5_q_counter_get(n.func, MLX5_GET(alloc_q_counter_out, out,
-                                             counter_set_id));
-    {
-        FAKE_BUFFERS(modify_rq);
-        uint8_t *rqc = MLX5_ADDR_OF(modify_rq_in, in, ctx);
-
-        MLX5_SET(modify_rq_in, in, rqn, n.rq.number);
-        MLX5_SET(modify_rq_in, in, rq_state, MLX5_WQ_STATE_RDY);
-        MLX5_SET(modify_rq_in, in, modify_bitmask, 8);
-        MLX5_SET(rqc, rqc, state, MLX5_WQ_STATE_RDY);
-        MLX5_SET(rqc, rqc, counter_set_id, qc->o.id);
-        FAKE_CMD_OK(n.d, MODIFY_RQ, modify_rq, in, out);
-    }
     rx(0);
     ck_assert_uint_eq(qc->out_of_buffer, 0);
     fake_host_advance(n.h, HOLD_NS + RETRY_NS);

@@ -3,7 +3,6 @@
  * Receive: steering by tables, groups and entries, RSS over an RQT, CQE
  * fields, VLAN stripping, drops, hostile receive WQEs.
  */
-#include "obj/q_counter.h"
 #include "tests/eth/eth_helper.h"
 
 static Net n;
@@ -170,24 +169,9 @@ END_TEST
 START_TEST(no_buffer)
 {
     NetFrame f = good_frame(4, 6, -1, 100);
-    FAKE_BUFFERS(alloc_q_counter);
-    Mlx5QCounter *qc;
+    Mlx5QCounter *qc = net_count_rq(&n);
     uint8_t cqe[64];
 
-    FAKE_CMD_OK(n.d, ALLOC_Q_COUNTER, alloc_q_counter, in, out);
-    qc = mlx5_q_counter_get(n.func, MLX5_GET(alloc_q_counter_out, out,
-                                             counter_set_id));
-    {
-        FAKE_BUFFERS(modify_rq);
-        uint8_t *rqc = MLX5_ADDR_OF(modify_rq_in, in, ctx);
-
-        MLX5_SET(modify_rq_in, in, rqn, n.rq.number);
-        MLX5_SET(modify_rq_in, in, rq_state, MLX5_WQ_STATE_RDY);
-        MLX5_SET(modify_rq_in, in, modify_bitmask, 8);
-        MLX5_SET(rqc, rqc, state, MLX5_WQ_STATE_RDY);
-        MLX5_SET(rqc, rqc, counter_set_id, qc->o.id);
-        FAKE_CMD_OK(n.d, MODIFY_RQ, modify_rq, in, out);
-    }
     net_steer_all(&n, net_create_tir_direct(&n, n.rq.number));
     net_rx(&n, f.b, f.len);
     net_rx(&n, f.b, f.len);
